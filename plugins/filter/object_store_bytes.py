@@ -1,0 +1,52 @@
+# Copyright: (c) 2026, rlops contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: object_store_bytes
+short_description: Size of Ray's object store in bytes
+version_added: 0.1.0
+author: rlops contributors (@rlops)
+description:
+  - Turns a size such as C(30%) or C(64G) into the bytes that Ray takes, bounded by the shared memory of the host.
+positional: node
+options:
+  _input:
+    description: The size.
+    type: str
+    required: true
+  node:
+    description: What M(rlops.verl.node_info) returned.
+    type: dict
+    required: true
+"""
+
+EXAMPLES = r"""
+- name: Size the object store
+  ansible.builtin.debug:
+    msg: "{{ '30%' | rlops.verl.object_store_bytes(node) }}"
+"""
+
+RETURN = r"""
+_value:
+  description: Bytes.
+  type: int
+"""
+
+from ansible.errors import AnsibleFilterError
+
+from ansible_collections.rlops.verl.plugins.module_utils._sizes import SizeError
+from ansible_collections.rlops.verl.plugins.module_utils._sizes import object_store_bytes as in_bytes
+
+
+def object_store_bytes(value: object, node: dict) -> int:
+    try:
+        return in_bytes(value, node["memory_bytes"], node["shm_bytes"])
+    except SizeError as error:
+        raise AnsibleFilterError(str(error)) from error
+
+
+class FilterModule:
+    def filters(self) -> dict:
+        return {"object_store_bytes": object_store_bytes}

@@ -1,0 +1,220 @@
+# Copyright: (c) 2026, rlops contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+
+"""Preflight: what was declared and what the hosts offer, judged before anything is changed."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import Any
+
+from ansible_collections.rlops.verl.plugins.module_utils import _ports, _python
+from ansible_collections.rlops.verl.plugins.module_utils._sizes import SizeError, human, object_store_bytes, size_bytes
+from ansible_collections.rlops.verl.plugins.module_utils._verdict import check
+
+Checks = list[dict[str, Any]]
+
+
+def _choice(variable: str, value: object, choices: list[str]) -> dict[str, Any]:
+    close = difflib.get_close_matches(str(value), choices, n=1)
+    hint = f" Did you mean {close[0]}?" if close and close[0] != str(value) else ""
+    return check(
+        variable,
+        str(value) in choices,
+        value,
+        f"one of {', '.join(choices)}",
+        f"Set {variable} to a value that this version of the collection supports.{hint}",
+    )
+
+
+def declaration_checks(declared: Mapping[str, Any], releases: Mapping[str, Mapping[str, Any]]) -> Checks:
+    """Judge the cluster-wide variables alone. ``releases`` is the manifest: release to accelerator to pins."""
+    release, accelerator = str(declared["release"]), str(declared["accelerator"])
+    checks = [_choice("verl_release", release, sorted(releases))]
+    accelerators = sorted(releases[release]) if release in releases else sorted({a for r in releases.values() for a in r})
+    checks.append(_choice("verl_accelerator", accelerator, accelerators))
+    slots = declared["slots_per_node"]
+    checks.append(
+        check(
+            "verl_slots_per_node",
+            isinstance(slots, int) and not isinstance(slots, bool) and slots >= 0,
+            repr(slots) if isinstance(slots, str) else slots,
+            "a whole number, the GPUs of the node or its worker slots on CPU",
+            "Set verl_slots_per_node.",
+        )
+    )
+    prefix = str(declared["prefix"])
+    checks.append(
+        check(
+            "verl_prefix",
+            prefix.startswith("/") and prefix.rstrip("/") not in ("", "/usr", "/etc", "/var", "/opt", "/home", "/root"),
+            prefix or "nothing",
+            "an absolute path of a directory that belongs to the cluster alone",
+            "Set verl_prefix, for example to /opt/verl.",
+        )
+    )
+    wrong = _ports.problems(declared["ports"])
+    checks.append(
+        check(
+            "ports",
+            not wrong,
+            "; ".join(wrong) or "no collision",
+            "a free port of its own for each of Ray's services",
+            "Change ray_cluster_ports." if wrong else "",
+        )
+    )
+    return checks
+
+
+def node_checks(node: Mapping[str, Any], wanted: Mapping[str, Any]) -> Checks:
+    """Judge one host.
+
+    ``node`` is what the module node_info returns. ``wanted`` has ``distribution``, ``python`` (a release's range:
+    min, below, prefer), ``minimum`` and ``advised`` (sizes memory, disk, shm; processors), ``object_store``, ``ports``
+    (name to number) and ``slots``.
+    """
+    return [
+        *_system(wanted),
+        _interpreter(node, wanted["python"], wanted["distribution"]),
+        *_sizes(node, wanted),
+        _object_store(node, wanted["object_store"]),
+        *_directories(node),
+        _free_ports(node, wanted["ports"]),
+    ]
+
+
+def _system(wanted: Mapping[str, Any]) -> Checks:
+    system = wanted["distribution"]
+    known = system["name"] in ("Debian", "Ubuntu")
+    return [
+        check(
+            "operating-system",
+            system["system"] == "Linux",
+            f"{system['system']} ({system['name']} {system['version']})",
+            "Linux",
+            "Run on a Linux host.",
+        ),
+        check(
+            "distribution",
+            known,
+            f"{system['name']} {system['version']}",
+            "Debian or Ubuntu, which this collection is tested on",
+            "Expect to install packages of the operating system by hand.",
+            level="warning",
+        ),
+        check(
+            "architecture",
+            system["architecture"] in ("x86_64", "aarch64"),
+            system["architecture"],
+            "x86_64 or aarch64",
+            "Ray and PyTorch have no builds for this processor.",
+        ),
+    ]
+
+
+def interpreter_of(node: Mapping[str, Any], python: Mapping[str, Any]) -> _python.Interpreter | None:
+    """The interpreter that the release would use on the host."""
+    found = [_python.Interpreter(p["path"], p["version"], p["complete"]) for p in node["pythons"]]
+    return _python.choose(found, python["min"], python["below"], python["prefer"])
+
+
+def _interpreter(node: Mapping[str, Any], python: Mapping[str, Any], system: Mapping[str, Any]) -> dict[str, Any]:
+    chosen = interpreter_of(node, python)
+    span = f"Python >= {python['min']} and < {python['below']}"
+    seen = ", ".join(f"{p['version']} at {p['path']}" for p in node["pythons"]) or "no Python"
+    if chosen is None:
+        return check(
+            "python",
+            False,
+            seen,
+            span,
+            "Install a Python of that range (a distribution package such as python3.12, pyenv or uv), and name it in "
+            "verl_python if it lies in an unusual place.",
+        )
+    installable = node["is_root"] and system["name"] in ("Debian", "Ubuntu")
+    return check(
+        "python",
+        chosen.complete or installable,
+        f"{chosen.version} at {chosen.path}" + ("" if chosen.complete else " without the modules venv and ensurepip"),
+        f"{span}, with venv and ensurepip",
+        f"Install python{chosen.minor}-venv on this host, as root.",
+    )
+
+
+def _sizes(node: Mapping[str, Any], wanted: Mapping[str, Any]) -> Checks:
+    disk = min((path["free_bytes"] for path in node["paths"]), default=0)
+    have = {"memory": node["memory_bytes"], "disk": disk, "shm": node["shm_bytes"]}
+    names = {"memory": "RAM", "disk": "free disk below verl_prefix", "shm": "/dev/shm"}
+    checks = []
+    for level, key, word in (("error", "minimum", "at least"), ("warning", "advised", "advised are")):
+        for name, text in wanted[key].items():
+            if name == "processors":
+                ok, found, limit = node["processors"] >= int(text), str(node["processors"]), str(text)
+                title = "processors"
+            else:
+                size = size_bytes(text, name=f"preflight_{key}.{name}")
+                ok, found, limit = have[name] >= size, human(have[name]), human(size)
+                title = names[name]
+            checks.append(
+                check(
+                    f"{name}-{key}",
+                    ok,
+                    f"{found} of {title}" if name != "processors" else f"{found} processors",
+                    f"{word} {limit}",
+                    f"Use a larger host, or lower preflight_{key}.{name} if you know better.",
+                    level,
+                )
+            )
+    return checks
+
+
+def _object_store(node: Mapping[str, Any], value: object) -> dict[str, Any]:
+    try:
+        size = object_store_bytes(value, node["memory_bytes"], node["shm_bytes"])
+    except SizeError as error:
+        return check(error.name, False, error.found, error.wanted, error.remedy)
+    return check("ray_cluster_object_store", True, f"{value}: {human(size)}")
+
+
+def _directories(node: Mapping[str, Any]) -> Checks:
+    checks = []
+    for path in node["paths"]:
+        place = path["path"] if path["existing"] == path["path"] else f"{path['path']} (below {path['existing']})"
+        if not path["is_directory"]:
+            problem = f"{path['existing']}, which is not a directory"
+        elif not path["writable"]:
+            problem = f"{place}, not writable for user {node['user']}"
+        elif path["free_inodes"] != -1 and path["free_inodes"] < 100_000:
+            problem = f"{place} on a file system with {path['free_inodes']} free inodes"
+        else:
+            problem = ""
+        checks.append(
+            check(
+                f"directory {path['path']}",
+                not problem,
+                problem or f"{place}, writable",
+                "a directory that can be written to, with 100000 free inodes or more",
+                "Change verl_prefix, or the rights of that directory.",
+            )
+        )
+    return checks
+
+
+def _free_ports(node: Mapping[str, Any], ports: Mapping[str, int]) -> dict[str, Any]:
+    names = {number: name for name, number in ports.items()}
+    taken = [listener for listener in node["listeners"] if not listener["own"]]
+
+    def describe(listener: Mapping[str, Any]) -> str:
+        who = f"process {listener['pid']} ({listener['command']})" if listener["pid"] else "a program of another user"
+        return f"{names[listener['port']]} port {listener['port']} taken by {who}"
+
+    return check(
+        "free-ports",
+        not taken,
+        "; ".join(map(describe, taken)) or f"{len(ports)} ports free or in use by this cluster's Ray",
+        "ports that no other program listens on",
+        "End that program, or choose other ports in " + ", ".join(f"ray_cluster_ports.{names[t['port']]}" for t in taken) + "."
+        if taken
+        else "",
+    )

@@ -1,0 +1,206 @@
+#!/usr/bin/python
+# Copyright: (c) 2026, rlops contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: ray_job
+short_description: Submit or stop a Ray job, once
+version_added: 0.1.0
+description:
+  - Makes sure that a job has been submitted to a Ray cluster, by its REST API. Needs no Ray on the host it runs on.
+  - The submission id is chosen by you. A job that runs is left alone, a job that has succeeded is not submitted again, and a
+    job whose last attempt failed or was stopped is submitted again under the id with a number behind it.
+  - Does not wait for the end of the job; see M(rlops.verl.ray_job_follow).
+author:
+  - rlops contributors (@rlops)
+extends_documentation_fragment:
+  - rlops.verl.ray_api
+options:
+  submission_id:
+    description: Id of the job. Derive it from the job's declaration, so that another declaration is another job.
+    type: str
+    required: true
+  state:
+    description:
+      - V(submitted) makes sure that the job was submitted, V(stopped) that no attempt of it runs.
+    type: str
+    choices: [submitted, stopped]
+    default: submitted
+  entrypoint:
+    description: Shell command that the cluster runs on its head. Required with O(state=submitted).
+    type: str
+  runtime_env:
+    description: Ray's runtime environment of the job.
+    type: dict
+    default: {}
+  metadata:
+    description: Text attached to the job.
+    type: dict
+    default: {}
+  exclusive:
+    description: Refuse to submit while another job runs on the cluster.
+    type: bool
+    default: false
+  resubmit:
+    description: Submit again when the last attempt failed or was stopped.
+    type: bool
+    default: true
+  stop_timeout:
+    description: Seconds within which a job has to stop.
+    type: int
+    default: 60
+  assume_cluster:
+    description:
+      - In check mode, treat a cluster that does not answer as one that will be there and is empty. For playbooks that form
+        the cluster in the same run.
+    type: bool
+    default: false
+attributes:
+  check_mode:
+    description: Can run in check_mode and return changed status prediction without modifying target.
+    support: full
+  diff_mode:
+    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
+    support: full
+"""
+
+EXAMPLES = r"""
+- name: Run a training
+  rlops.verl.ray_job:
+    dashboard_url: http://10.0.0.1:8265
+    token_path: /opt/verl/etc/ray_token
+    submission_id: ppo-1a2b3c
+    entrypoint: /opt/verl/env/current/bin/python -m verl.trainer.main_ppo trainer.nnodes=2
+    exclusive: true
+"""
+
+RETURN = r"""
+submission_id:
+  description: Id of the attempt that counts.
+  returned: always
+  type: str
+action:
+  description: C(submit), C(attach) (it was running already), C(none) (it has ended) or C(stop).
+  returned: always
+  type: str
+status:
+  description: Ray's status of the job before the action; empty when it is new.
+  returned: always
+  type: str
+"""
+
+import shlex
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.rlops.verl.plugins.module_utils import _ray_job
+from ansible_collections.rlops.verl.plugins.module_utils._ray_api import RayApi, RayApiError, RayJob
+from ansible_collections.rlops.verl.plugins.module_utils._ray_connection import RAY_API_OPTIONS, connect
+from ansible_collections.rlops.verl.plugins.module_utils._wait import Timeout, wait_for
+
+
+def show(status: str, params: dict) -> str:
+    """The job as it stands in a diff: one argument a line."""
+    lines = [f"status: {status}", "entrypoint:"]
+    try:
+        words = shlex.split(params["entrypoint"])
+    except ValueError:
+        words = [params["entrypoint"]]
+    lines += [f"  {shlex.quote(word)}" for word in words]
+    for name in sorted(params["runtime_env"]):
+        lines.append(f"runtime_env.{name}: {params['runtime_env'][name]}")
+    return "\n".join(lines) + "\n"
+
+
+def read_jobs(module: AnsibleModule, api: RayApi) -> list[RayJob]:
+    try:
+        return api.jobs()
+    except RayApiError as error:
+        if error.status == 0 and module.check_mode and module.params["assume_cluster"]:
+            return []
+        module.fail_json(msg=str(error))
+
+
+def submit(module: AnsibleModule, api: RayApi) -> None:
+    base = module.params["submission_id"]
+    plan = _ray_job.plan(read_jobs(module, api), base, module.params["exclusive"], module.params["resubmit"])
+    if plan.action == "refuse":
+        module.fail_json(
+            msg=f"job {base} is not submitted: {plan.reason}, wanted an idle cluster. Wait for its end, or stop it with "
+            "the module rlops.verl.ray_job and state=stopped, then run again."
+        )
+    changed = plan.action == "submit"
+    result = {
+        "changed": changed,
+        "action": plan.action,
+        "submission_id": plan.submission_id,
+        "status": plan.status,
+        "reason": plan.reason,
+    }
+    if changed:
+        result["diff"] = {"before": "", "after": show(f"submitted as {plan.submission_id}", module.params)}
+        if not module.check_mode:
+            try:
+                api.submit(
+                    plan.submission_id,
+                    module.params["entrypoint"],
+                    module.params["runtime_env"],
+                    {str(key): str(value) for key, value in module.params["metadata"].items()},
+                )
+            except RayApiError as error:
+                module.fail_json(msg=f"job {plan.submission_id} was not accepted: {error}", **result)
+    module.exit_json(**result)
+
+
+def stop(module: AnsibleModule, api: RayApi) -> None:
+    base = module.params["submission_id"]
+    running = [job for _number, job in _ray_job.attempts(read_jobs(module, api), base) if not job.terminal]
+    result = {
+        "changed": bool(running),
+        "action": "stop" if running else "none",
+        "submission_id": running[-1].submission_id if running else base,
+        "status": running[-1].status if running else "",
+    }
+    if not module.check_mode:
+        for job in running:
+            try:
+                api.stop(job.submission_id)
+                wait_for(
+                    f"job {job.submission_id} stopped",
+                    lambda job=job: api.job(job.submission_id),
+                    lambda state: state is None or state.terminal,
+                    module.params["stop_timeout"],
+                )
+            except (RayApiError, Timeout) as error:
+                module.fail_json(msg=f"job {job.submission_id} was not stopped: {error}", **result)
+    module.exit_json(**result)
+
+
+def main() -> None:
+    module = AnsibleModule(
+        argument_spec={
+            **RAY_API_OPTIONS,
+            "submission_id": {"type": "str", "required": True},
+            "state": {"type": "str", "choices": ["submitted", "stopped"], "default": "submitted"},
+            "entrypoint": {"type": "str"},
+            "runtime_env": {"type": "dict", "default": {}},
+            "metadata": {"type": "dict", "default": {}},
+            "exclusive": {"type": "bool", "default": False},
+            "resubmit": {"type": "bool", "default": True},
+            "stop_timeout": {"type": "int", "default": 60},
+            "assume_cluster": {"type": "bool", "default": False},
+        },
+        required_if=[("state", "submitted", ["entrypoint"])],
+        supports_check_mode=True,
+    )
+    api = connect(module)
+    if module.params["state"] == "submitted":
+        submit(module, api)
+    else:
+        stop(module, api)
+
+
+if __name__ == "__main__":
+    main()

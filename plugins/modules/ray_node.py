@@ -1,0 +1,303 @@
+#!/usr/bin/python
+# Copyright: (c) 2026, rlops contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: ray_node
+short_description: Run a Ray node as plain processes, without systemd
+version_added: 0.1.0
+description:
+  - Starts and stops one Ray node (head or worker) on machines without a service manager, such as containers, rented pods
+    and workstations.
+  - The node is C(ray start --block) in a session of its own and survives the connection that started it.
+  - It is found again by that session and by its temporary directory. Other Ray clusters of the same host are never touched,
+    which C(ray stop) cannot promise.
+  - A node whose processes have died is noticed and started anew. A node that was started with another command or other
+    variables is restarted, unless a job runs on the cluster.
+author:
+  - rlops contributors (@rlops)
+options:
+  state:
+    description: Whether the node shall run.
+    type: str
+    choices: [started, stopped]
+    default: started
+  command:
+    description:
+      - The C(ray start) command with absolute path, as a list. C(--block) and C(--temp-dir) are added.
+      - Required with O(state=started).
+    type: list
+    elements: str
+  temp_dir:
+    description:
+      - Ray's temporary directory, which belongs to this node alone. Sockets lie below it, so it may have no more than
+        43 characters.
+    type: path
+    required: true
+  env_file:
+    description: File with lines C(NAME=value) which become the node's environment, beside C(PATH), C(HOME), C(USER) and the locale.
+    type: path
+  state_file:
+    description: File in which the module keeps what it started. Its directory must exist.
+    type: path
+    required: true
+  log_file:
+    description: File that receives the output of C(ray start).
+    type: path
+    required: true
+  dashboard_url:
+    description:
+      - Where the cluster's jobs can be asked for before the node is restarted or stopped. Without it nothing is asked.
+    type: str
+  token_path:
+    description: File that holds the cluster's authentication token.
+    type: path
+  force:
+    description: Restart or stop the node even while a job runs.
+    type: bool
+    default: false
+  timeout:
+    description: Seconds within which the node has to come up.
+    type: int
+    default: 120
+attributes:
+  check_mode:
+    description: Can run in check_mode and return changed status prediction without modifying target.
+    support: full
+  diff_mode:
+    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
+    support: full
+"""
+
+EXAMPLES = r"""
+- name: Run a head
+  rlops.verl.ray_node:
+    command: [/opt/verl/env/current/bin/ray, start, --head, --port=6379]
+    temp_dir: /opt/verl/ray
+    env_file: /opt/verl/etc/cluster.env
+    state_file: /opt/verl/run/ray_node.json
+    log_file: /opt/verl/run/ray_node.log
+
+- name: Stop it, and nothing else
+  rlops.verl.ray_node:
+    state: stopped
+    temp_dir: /opt/verl/ray
+    state_file: /opt/verl/run/ray_node.json
+    log_file: /opt/verl/run/ray_node.log
+"""
+
+RETURN = r"""
+action:
+  description: What was done (or would be, in check mode).
+  returned: always
+  type: str
+  sample: start
+pid:
+  description: Process id, and session id, of the node's leader.
+  returned: when the node runs
+  type: int
+stopped_processes:
+  description: Number of processes that were ended.
+  returned: always
+  type: int
+"""
+
+import os
+import pwd
+import signal
+import subprocess
+from pathlib import Path
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.rlops.verl.plugins.module_utils import _proc, _ray_node
+from ansible_collections.rlops.verl.plugins.module_utils._ray_api import RayApiError
+from ansible_collections.rlops.verl.plugins.module_utils._ray_connection import RAY_API_OPTIONS, connect
+from ansible_collections.rlops.verl.plugins.module_utils._wait import Timeout, wait_for
+
+STARTED = "Ray runtime started."
+LONGEST_TEMP_DIR = 43  # 107 bytes of a socket's path, less "/session_<date>_<pid>/sockets/plasma_store"
+GRACE = 10  # seconds between SIGTERM and SIGKILL
+
+
+class Node:
+    """The node as this module reads and changes it."""
+
+    def __init__(self, module: AnsibleModule):
+        self.module = module
+        self.temp_dir = module.params["temp_dir"].rstrip("/")
+        self.state_file = Path(module.params["state_file"])
+        self.log_file = Path(module.params["log_file"])
+        self.command = list(module.params["command"] or [])
+        if self.command:
+            self.command += [f"--temp-dir={self.temp_dir}", "--block"]
+        self.vital = _ray_node.VITAL_HEAD if "--head" in self.command else _ray_node.VITAL_WORKER
+        self.environment = self._environment()
+        self.digest = _ray_node.start_digest(self.command, self.environment)
+        self.boot_id = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+
+    def _environment(self) -> dict[str, str]:
+        user = pwd.getpwuid(os.geteuid())
+        environment = {
+            "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+            "HOME": user.pw_dir,
+            "USER": user.pw_name,
+            "LOGNAME": user.pw_name,
+            "LANG": "C.UTF-8",
+            _ray_node.MARKER: self.temp_dir,
+        }
+        env_file = self.module.params["env_file"]
+        if env_file:
+            try:
+                environment.update(_ray_node.parse_env_file(Path(env_file).read_text(encoding="utf-8")))
+            except OSError as error:
+                if not self.module.check_mode:
+                    self.module.fail_json(msg=f"env_file: {env_file} cannot be read ({error.strerror})")
+        return environment
+
+    def read(self) -> _ray_node.NodeState:
+        try:
+            record = _ray_node.NodeRecord.from_json(self.state_file.read_text(encoding="utf-8"))
+        except OSError:
+            record = None
+        marker = f"{_ray_node.MARKER}={self.temp_dir}"
+        return _ray_node.node_state(
+            record,
+            self.boot_id,
+            _proc.processes(),
+            self.temp_dir,
+            self.vital,
+            lambda pid: _proc.has_environment(pid, marker),
+            os.getpid(),
+        )
+
+    def refuse_while_a_job_runs(self, action: str) -> None:
+        """A running job is sacred: fail, naming it, unless told otherwise. A dead API means that nothing can be running."""
+        if self.module.params["force"] or not self.module.params["dashboard_url"]:
+            return
+        try:
+            running = sorted(job.submission_id for job in connect(self.module).jobs() if not job.terminal)
+        except RayApiError:
+            return
+        if running:
+            self.module.fail_json(
+                msg=f"Ray on this host has to {action}, but a job runs on the cluster: found {', '.join(running)}, wanted "
+                "none. Wait for its end or stop it, then run again; to end it with Ray, set ray_cluster_force to true.",
+                running_jobs=running,
+            )
+
+    def start(self) -> int:
+        os.makedirs(self.temp_dir, mode=0o700, exist_ok=True)
+        with open(self.log_file, "wb") as log:
+            leader = subprocess.Popen(
+                self.command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env=self.environment,
+                cwd="/",
+                start_new_session=True,
+            )
+        process = _proc.processes().get(leader.pid)
+        record = _ray_node.NodeRecord(leader.pid, process.start_ticks if process else 0, self.boot_id, self.digest)
+        self.state_file.write_text(record.to_json(), encoding="utf-8")
+
+        def read() -> tuple[bool, bool]:
+            """Whether the leader has ended, and whether Ray said that it runs."""
+            return leader.poll() is not None, STARTED in self.log_file.read_text(errors="replace")
+
+        timeout = self.module.params["timeout"]
+        try:
+            ended, _started = wait_for("Ray started", read, lambda state: any(state), timeout)
+            reason = f"it ended with exit code {leader.returncode}"
+        except Timeout:
+            ended, reason = True, f"it did not come up within {timeout} s"
+        if ended:
+            self.end(self.read().members)
+            tail = "\n".join(self.log_file.read_text(errors="replace").splitlines()[-15:])
+            self.module.fail_json(
+                msg=f"Ray did not start on this host: {reason}. Its whole output is in {self.log_file}; it ends with:\n{tail}"
+            )
+        return leader.pid
+
+    def end(self, members: tuple[int, ...]) -> None:
+        """End the given processes, politely first, and wait until they are gone."""
+
+        def alive() -> list[int]:
+            table = _proc.processes()
+            return [pid for pid in members if pid in table and not table[pid].zombie]
+
+        for number, patience in ((signal.SIGTERM, GRACE), (signal.SIGKILL, GRACE)):
+            for pid in alive():
+                try:
+                    os.kill(pid, number)
+                except ProcessLookupError:
+                    pass
+                except PermissionError:
+                    self.module.fail_json(msg=f"process {pid} of this Ray node belongs to another user: run as that user")
+            try:
+                wait_for("processes ended", alive, lambda left: not left, patience, interval=0.2)
+                return
+            except Timeout:
+                continue
+        self.module.fail_json(msg=f"processes {alive()} of this Ray node do not end, not even by SIGKILL")
+
+
+def main() -> None:
+    module = AnsibleModule(
+        argument_spec={
+            **RAY_API_OPTIONS,
+            "dashboard_url": {"type": "str"},
+            "state": {"type": "str", "choices": ["started", "stopped"], "default": "started"},
+            "command": {"type": "list", "elements": "str"},
+            "temp_dir": {"type": "path", "required": True},
+            "env_file": {"type": "path"},
+            "state_file": {"type": "path", "required": True},
+            "log_file": {"type": "path", "required": True},
+            "force": {"type": "bool", "default": False},
+            "timeout": {"type": "int", "default": 120},
+        },
+        required_if=[("state", "started", ["command"])],
+        supports_check_mode=True,
+    )
+    node = Node(module)
+    if len(os.fsencode(node.temp_dir)) > LONGEST_TEMP_DIR:
+        module.fail_json(
+            msg=f"temp_dir: found {node.temp_dir} with {len(os.fsencode(node.temp_dir))} bytes, wanted at most "
+            f"{LONGEST_TEMP_DIR}: the paths of Ray's sockets would be longer than the system allows. Choose a shorter one."
+        )
+    before = node.read()
+    action = _ray_node.decide(module.params["state"], before, node.digest)
+    result = {
+        "changed": action != "none",
+        "action": action,
+        "stopped_processes": len(before.members) if action in ("restart", "stop") else 0,
+        "diff": {
+            "before": f"state: {'started' if before.running else 'stopped'}\n",
+            "after": f"state: {module.params['state']}\n",
+        },
+    }
+    if action == "restart":
+        result["diff"]["after"] += f"restarted because: {restart_reason(before)}\n"
+    if action in ("restart", "stop"):
+        node.refuse_while_a_job_runs(action)
+    if not module.check_mode:
+        if action in ("restart", "stop"):
+            node.end(before.members)
+        if action == "stop":
+            node.state_file.unlink(missing_ok=True)
+        if action in ("restart", "start"):
+            result["pid"] = node.start()
+    module.exit_json(**result)
+
+
+def restart_reason(state: _ray_node.NodeState) -> str:
+    if state.missing:
+        return f"{', '.join(state.missing)} has died"
+    return "its command or environment has changed" if state.running else "its leader has died"
+
+
+if __name__ == "__main__":
+    main()

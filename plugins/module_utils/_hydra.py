@@ -16,7 +16,6 @@ reads the value after Hydra: ``${...}`` is an interpolation (``${trainer.project
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -29,7 +28,8 @@ _MARKED = re.compile(r"(\+\+|\+|~)?(.*)", re.DOTALL)
 _NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]*")
 _INDEX = re.compile(r"0|[1-9][0-9]*")
 # group, group@package, group/sub@package
-_GROUP = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(?:/[A-Za-z_][A-Za-z0-9_-]*)*(?:@[A-Za-z_][A-Za-z0-9_.-]*)?")
+_ID = r"[A-Za-z_][A-Za-z0-9_-]*"
+_GROUP = re.compile(rf"{_ID}(?:/{_ID})*(?:@{_ID}(?:\.{_ID})*)?")
 
 # Words that need no quotes. The first character keeps numbers and signs out; Hydra gives the rest back unchanged.
 _PLAIN = re.compile(r"[A-Za-z_/][A-Za-z0-9_./-]*")
@@ -156,7 +156,7 @@ def render(value: Any, path: str) -> str:
     if isinstance(value, int):
         return int.__repr__(value)
     if isinstance(value, float):
-        return float.__repr__(value) if not math.isnan(value) else "nan"
+        return float.__repr__(value)
     if isinstance(value, str):
         return _render_text(value, path)
     if isinstance(value, (list, tuple)):
@@ -172,7 +172,7 @@ def render(value: Any, path: str) -> str:
 
 def is_within(path: str, parent: str) -> bool:
     """Whether ``path`` is ``parent`` or lies below it."""
-    return path == parent or path.startswith(parent + ".")
+    return path == parent or (path.startswith(parent + ".") and not is_group(path))
 
 
 def is_group(path: str) -> bool:

@@ -27,9 +27,13 @@ options:
   ray_temp_dir:
     description: Temporary directory of this host's own Ray node, by which its ports are told from those of other programs.
     type: path
+  find_pythons:
+    description: Whether the Python interpreters of the host are looked at.
+    type: bool
+    default: false
   python:
     description:
-      - Interpreter to look at, a path or a command.
+      - With O(find_pythons), the only interpreter to look at, a path or a command.
       - Without it, those on the search path and in the usual places are looked at.
     type: str
 attributes:
@@ -46,6 +50,7 @@ EXAMPLES = r"""
   rlops.verl.node_info:
     paths: [/opt/verl]
     ports: [6379, 8265]
+    find_pythons: true
   register: node
 """
 
@@ -201,6 +206,7 @@ def main() -> None:
             "paths": {"type": "list", "elements": "path", "default": []},
             "ports": {"type": "list", "elements": "int", "default": []},
             "ray_temp_dir": {"type": "path"},
+            "find_pythons": {"type": "bool", "default": False},
             "python": {"type": "str"},
         },
         supports_check_mode=True,
@@ -216,7 +222,7 @@ def main() -> None:
         user=pwd.getpwuid(os.geteuid()).pw_name,
         paths=[look_at_path(os.path.abspath(path)) for path in module.params["paths"]],
         listeners=look_at_ports(module.params["ports"], module.params["ray_temp_dir"]),
-        pythons=look_at_pythons(module),
+        pythons=look_at_pythons(module) if module.params["find_pythons"] else [],
     )
 
 

@@ -39,6 +39,10 @@ options:
   env_file:
     description: File with lines C(NAME=value) which become the node's environment, beside C(PATH), C(HOME), C(USER) and the locale.
     type: path
+  environment:
+    description: Further variables of the node, over those of O(env_file).
+    type: dict
+    default: {}
   state_file:
     description: File in which the module keeps what it started. Its directory must exist.
     type: path
@@ -155,6 +159,7 @@ class Node:
             except OSError as error:
                 if not self.module.check_mode:
                     self.module.fail_json(msg=f"env_file: {env_file} cannot be read ({error.strerror})")
+        environment.update({name: str(value) for name, value in self.module.params["environment"].items()})
         return environment
 
     def read(self) -> _ray_node.NodeState:
@@ -254,6 +259,7 @@ def main() -> None:
             "command": {"type": "list", "elements": "str"},
             "temp_dir": {"type": "path", "required": True},
             "env_file": {"type": "path"},
+            "environment": {"type": "dict", "default": {}},
             "state_file": {"type": "path", "required": True},
             "log_file": {"type": "path", "required": True},
             "force": {"type": "bool", "default": False},

@@ -43,7 +43,9 @@ def main() -> None:
     for module, pin in wanted.items():
         check, versions[pin["distribution"]] = look_at(module, pin["distribution"], pin["version"])
         checks.append(check)
-    print(json.dumps({"checks": checks, "versions": versions}, indent=2, sort_keys=True))
+    distributions = {d.metadata["Name"].lower(): d.version for d in importlib.metadata.distributions()}
+    document = {"checks": checks, "versions": versions, "distributions": distributions}
+    print(json.dumps(document, indent=2, sort_keys=True))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,51 @@
+# Copyright: (c) 2026, rlops contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: input_checks
+short_description: Judge the models and data files of a training
+version_added: 0.1.0
+author: rlops contributors (@rlops)
+description:
+  - Checks that models and data files are there and are of the right kind.
+positional: found, made_later
+options:
+  _input:
+    description: Variable to path or paths.
+    type: dict
+    required: true
+  found:
+    description: "Path to what M(ansible.builtin.stat) returned."
+    type: dict
+    required: true
+  made_later:
+    description: Directory whose content is made by the run itself.
+    type: str
+    default: ""
+"""
+
+EXAMPLES = r"""
+- name: Judge the inputs
+  rlops.verl.verdict:
+    stage: inputs
+    checks: "{{ {'ppo_training_model_path': '/models/a'} | rlops.verl.input_checks({}) }}"
+"""
+
+RETURN = r"""
+_value:
+  description: The checks, for M(rlops.verl.verdict).
+  type: list
+"""
+
+from ansible_collections.rlops.verl.plugins.module_utils._training import input_checks as judge
+
+
+def input_checks(inputs: dict, found: dict, made_later: str = "") -> list[dict]:
+    return judge(inputs, found, made_later)
+
+
+class FilterModule:
+    def filters(self) -> dict:
+        return {"input_checks": input_checks}

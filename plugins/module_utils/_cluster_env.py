@@ -1,0 +1,93 @@
+# Copyright: (c) 2026, rlops contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+
+"""The environment of a training node, computed from what is installed and where the head is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ansible_collections.rlops.verl.plugins.module_utils._python import version_key
+from ansible_collections.rlops.verl.plugins.module_utils._verdict import check
+
+# Releases from which a variable is no longer wanted: torch made the behaviour its default, vLLM dropped the variable.
+_RECORD_STREAMS_GONE = (2, 8)
+_ATTENTION_BACKEND_GONE = (0, 13)
+
+
+def environment(
+    processors: int,
+    interface: str,
+    accelerator: str,
+    distributions: Mapping[str, str],
+    attention_backend: str = "",
+    extra: Mapping[str, Any] | None = None,
+) -> dict[str, str]:
+    """Variables of a node; ``distributions`` are the installed packages (lower case) with their versions."""
+    variables = {
+        "NUMEXPR_MAX_THREADS": str(processors),
+        "GLOO_SOCKET_IFNAME": interface,
+    }
+    if accelerator == "cpu":
+        variables["VERL_PLATFORM"] = "cpu"
+    else:
+        variables["NCCL_SOCKET_IFNAME"] = interface
+        torch = distributions.get("torch")
+        if torch and version_key(torch)[:2] < _RECORD_STREAMS_GONE:
+            variables["TORCH_NCCL_AVOID_RECORD_STREAMS"] = "1"
+    if "mkl" in distributions or "mkl-service" in distributions:
+        variables["MKL_THREADING_LAYER"] = "GNU"
+        variables["MKL_SERVICE_FORCE_INTEL"] = "1"
+    vllm = distributions.get("vllm")
+    if attention_backend and vllm and version_key(vllm)[:2] < _ATTENTION_BACKEND_GONE:
+        variables["VLLM_ATTENTION_BACKEND"] = attention_backend
+    for name, value in (extra or {}).items():
+        if value is None:
+            variables.pop(name, None)
+        else:
+            variables[name] = as_text(value)
+    return variables
+
+
+def as_text(value: object) -> str:
+    """A YAML value as the text of a variable: switches become 1 and 0."""
+    if isinstance(value, bool):
+        return "1" if value else "0"
+    return str(value).strip() if isinstance(value, str) else str(value)
+
+
+def env_file(variables: Mapping[str, str]) -> str:
+    """An environment file in the form that systemd reads. Raises ValueError for names and values it cannot hold."""
+    lines = []
+    for name in sorted(variables):
+        value = variables[name]
+        if not name.isidentifier():
+            raise ValueError(f"environment: found the name {name!r}, wanted letters, digits and underscores")
+        if any(character in value for character in "\n\r\0"):
+            raise ValueError(f"environment: found a line break in {name}, wanted one line")
+        plain = all(character.isalnum() or character in "_-./:,+=@%" for character in value)
+        lines.append(f"{name}={value}" if plain else name + '="' + value.replace("\\", "\\\\").replace('"', '\\"') + '"')
+    return "\n".join(lines) + "\n"
+
+
+def env_checks(wanted: Mapping[str, Mapping[str, str]], found: Mapping[str, Mapping[str, str]]) -> list[dict[str, Any]]:
+    """Compare what each node (by address) was given with what a Ray task on it sees."""
+    checks = []
+    for address, variables in sorted(wanted.items()):
+        seen = found.get(address)
+        if seen is None:
+            problem = "no Ray task ran on this node"
+        else:
+            wrong = [f"{n}={seen.get(n, '(unset)')} instead of {v}" for n, v in sorted(variables.items()) if seen.get(n) != v]
+            problem = "; ".join(wrong)
+        checks.append(
+            check(
+                f"environment of {address}",
+                not problem,
+                problem or f"{len(variables)} variables as declared",
+                "the variables of the environment file, in a Ray task",
+                "Restart Ray on this node, so that it reads its environment file.",
+            )
+        )
+    return checks

@@ -1,0 +1,170 @@
+# Copyright: (c) 2026, rlops contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+
+"""A declared training as what Ray runs: overrides, command line, runtime environment, and the id that names the run."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from ansible_collections.rlops.verl.plugins.module_utils import _hydra
+from ansible_collections.rlops.verl.plugins.module_utils._cluster_env import as_text
+from ansible_collections.rlops.verl.plugins.module_utils._ray_job import spec_digest
+from ansible_collections.rlops.verl.plugins.module_utils._verdict import check
+
+_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9])?")
+# Ray's environment for a job knows these; verl adds variables of its own on top.
+_RUNTIME_ENV_KEYS = ("working_dir", "excludes", "env_vars")
+
+
+class DeclarationError(ValueError):
+    """A declaration that describes no training: names the variable, what was found, what was wanted, the remedy."""
+
+
+def plan(declared: Mapping[str, Any], accelerator_overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """Everything that follows from a declaration.
+
+    ``declared`` has ``name``, ``release``, ``nnodes``, ``slots_per_node``, ``model_path``, ``critic_model_path``,
+    ``train_files``, ``val_files``, ``overrides``, ``env_vars``, ``working_dir``, ``excludes``, ``runs_dir`` and
+    ``python``. Returns ``id`` (name and digest of what was declared), ``run_dir``, ``checkpoint_dir``, ``overrides``
+    (nested, for the checks), ``arguments``, ``entrypoint``, ``runtime_env`` and ``total_steps`` (None when it follows
+    from the data). Raises DeclarationError.
+    """
+    name = str(declared["name"])
+    if not _NAME.fullmatch(name):
+        raise DeclarationError(
+            f"ppo_training_name: found {name!r}, wanted letters, digits, '.', '_' and '-', at most 64. Change ppo_training_name."
+        )
+    for variable in ("overrides", "env_vars"):
+        if not isinstance(declared[variable], Mapping):
+            raise DeclarationError(
+                f"ppo_training_{variable}: found {type(declared[variable]).__name__}, wanted a dictionary. "
+                f"Write ppo_training_{variable} as nested YAML."
+            )
+    derived = {
+        "trainer": {
+            "nnodes": int(declared["nnodes"]),
+            "n_gpus_per_node": int(declared["slots_per_node"]),
+            "project_name": name,
+            "logger": ["console"],
+        },
+        "data": {
+            "train_files": list(declared["train_files"]),
+            "val_files": list(declared["val_files"]) or list(declared["train_files"]),
+        },
+        "actor_rollout_ref.model.path": declared["model_path"],
+        "critic.model.path": declared["critic_model_path"] or declared["model_path"],
+    }
+    try:
+        merged = _hydra.merge(accelerator_overrides, derived, declared["overrides"])
+        # Everything that makes it this training and no other. Where it puts its files follows from that.
+        spec = {
+            "release": str(declared["release"]),
+            "arguments": _hydra.to_arguments(merged),
+            "env_vars": declared["env_vars"],
+            "working_dir": declared["working_dir"],
+            "excludes": declared["excludes"],
+        }
+        run_id = f"{name}-{spec_digest(spec)}"
+        run_dir = f"{declared['runs_dir'].rstrip('/')}/{name}/{run_id}"
+        placed = {"trainer": {"default_local_dir": f"{run_dir}/checkpoints", "experiment_name": run_id}}
+        merged = _hydra.merge(placed, _hydra.to_mapping(merged))
+        arguments = _hydra.to_arguments(merged)
+    except _hydra.OverrideError as error:
+        raise DeclarationError(f"ppo_training_overrides: {error}. Change ppo_training_overrides.") from error
+    total = merged.get("trainer.total_training_steps")
+    entrypoint = [declared["python"], "-m", "verl.trainer.main_ppo", *arguments]
+    return {
+        "id": run_id,
+        "run_dir": run_dir,
+        "checkpoint_dir": str(merged["trainer.default_local_dir"].value),
+        "overrides": _hydra.to_mapping(merged),
+        "arguments": arguments,
+        "entrypoint": shlex.join(entrypoint),
+        "runtime_env": runtime_env(declared),
+        "total_steps": total.value if total is not None and isinstance(total.value, int) else None,
+    }
+
+
+def runtime_env(declared: Mapping[str, Any]) -> dict[str, Any]:
+    """Ray's environment of the job. Variables become text, as Ray wants them; one without a value is left out."""
+    env = {str(name): as_text(value) for name, value in declared["env_vars"].items() if value is not None}
+    rendered: dict[str, Any] = {"env_vars": env}
+    if declared["working_dir"]:
+        rendered["working_dir"] = declared["working_dir"]
+        rendered["excludes"] = list(declared["excludes"])
+    return {key: rendered[key] for key in _RUNTIME_ENV_KEYS if key in rendered}
+
+
+def is_local_path(text: str) -> bool:
+    """A path of this host, rather than the name of a model on a hub or an address of a remote file."""
+    return text.startswith(("/", "~", "."))
+
+
+def input_checks(
+    inputs: Mapping[str, str | list[str]], found: Mapping[str, Mapping[str, Any]], made_later: str
+) -> list[dict[str, Any]]:
+    """Judge models and data files.
+
+    ``inputs`` is variable to path or paths, ``found`` is path to the answer of ansible.builtin.stat, and what lies below
+    ``made_later`` is made by this run and need not be there.
+    """
+    checks = []
+    for variable, value in inputs.items():
+        paths = [value] if isinstance(value, str) else list(value)
+        if not any(paths):
+            checks.append(check(variable, False, "nothing", "a path", f"Set {variable}."))
+        for path in filter(None, paths):
+            checks.append(_input_check(variable, str(path), found.get(path, {}), made_later))
+    return checks
+
+
+def _input_check(variable: str, path: str, stat: Mapping[str, Any], made_later: str) -> dict[str, Any]:
+    is_model = "model" in variable
+    wanted = "a directory with config.json" if is_model else "a file"
+    remedy = f"Correct {variable}, or put it there."
+    if not is_local_path(path):
+        kind = "a model of a hub" if is_model else "a remote file"
+        return check(variable, True, f"{path}, taken as {kind}", wanted)
+    if not path.startswith("/"):
+        return check(variable, False, f"{path}, a relative path", f"{wanted}, as an absolute path", remedy)
+    if made_later and f"{path}/".startswith(f"{made_later.rstrip('/')}/"):
+        return check(variable, True, f"{path}, made by this run", wanted)
+    if not stat.get("exists"):
+        return check(variable, False, f"{path}, which does not exist", wanted, remedy)
+    if is_model and not stat.get("isdir"):
+        return check(variable, False, f"{path}, which is a file", wanted, remedy)
+    if not is_model and stat.get("isdir"):
+        return check(variable, False, f"{path}, which is a directory", wanted, remedy)
+    if not stat.get("readable", True):
+        return check(variable, False, f"{path}, which this user may not read", wanted, remedy)
+    return check(variable, True, path, wanted)
+
+
+def run_checks(run: Mapping[str, Any], log_path: str, total_steps: int | None) -> list[dict[str, Any]]:
+    """Judge a run that has ended, from its record."""
+    status = run["status"]
+    reason = run.get("error") or run.get("message") or "no reason given"
+    checks = [
+        check(
+            f"job {run['submission_id']}",
+            status == "SUCCEEDED",
+            status if status == "SUCCEEDED" else f"{status}: {reason}",
+            "SUCCEEDED",
+            f"The full log is {log_path}. After the cause is removed, run again: training goes on from the newest checkpoint.",
+        )
+    ]
+    if status == "SUCCEEDED" and total_steps is not None:
+        checks.append(
+            check(
+                "training-steps",
+                run["last_step"] == total_steps,
+                f"last step {run['last_step']}",
+                f"step {total_steps}",
+                f"The full log is {log_path}.",
+            )
+        )
+    return checks

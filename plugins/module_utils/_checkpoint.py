@@ -262,12 +262,14 @@ def _audit_shard(reader: Reader, path: str, entry: Entry, match: re.Match[str]) 
     )
 
 
-def _archive(
-    reader: Reader, path: str, entry: Entry, look: bool = False
-) -> tuple[Archive | None, PickleFacts, str]:
+def _archive(reader: Reader, path: str, entry: Entry, look: bool = False) -> tuple[Archive | None, PickleFacts, str]:
     """The archive, what its pickle says (when asked to look), and why it is not whole."""
     if entry.kind != "file":
-        return None, PickleFacts(), f"not a regular file but {'a directory' if entry.kind == 'directory' else 'something else'}"
+        return (
+            None,
+            PickleFacts(),
+            f"not a regular file but {'a directory' if entry.kind == 'directory' else 'something else'}",
+        )
 
     def read_at(offset: int, length: int) -> bytes:
         return reader.read_at(path, offset, length)
@@ -288,7 +290,7 @@ def _audit_fsdp_config(reader: Reader, path: str, entry: Entry) -> FsdpConfig:
         config["problem"] = problem
         return config
     world_size = document.get("world_size")
-    if type(world_size) is not int or world_size < 1:
+    if not isinstance(world_size, int) or isinstance(world_size, bool) or world_size < 1:
         config["problem"] = f"its world_size is {world_size!r}"
         return config
     config["state"], config["world_size"] = "whole", world_size
@@ -317,7 +319,8 @@ def _audit_huggingface(reader: Reader, path: str) -> HuggingFace:
     )
     if not found["tokenizer"]:
         found["problems"].append(
-            "it has no vocabulary (tokenizer.json, tokenizer.model, vocab.json, ...), and the merger would write a made-up tokenizer"
+            "it has no vocabulary (tokenizer.json, tokenizer.model, vocab.json, ...), "
+            "and the merger would write a made-up tokenizer"
         )
     if "config.json" not in entries:
         found["problems"].append("it has no config.json")

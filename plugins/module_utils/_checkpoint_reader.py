@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, rlops contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 
-"""How a checkpoint directory is looked at: the interface that the audit takes, and the one that reads this host's disk."""
+"""How a checkpoint directory is looked at: the interface that the audit takes, and the reader of this host's disk."""
 
 from __future__ import annotations
 
@@ -26,11 +26,9 @@ class Reader(Protocol):
 
     def entries(self, path: str) -> list[Entry]:
         """The directory's entries, sorted by name."""
-        ...
 
     def read_at(self, path: str, offset: int, length: int) -> bytes:
         """Bytes of a file, fewer only at its end."""
-        ...
 
 
 class DiskReader:

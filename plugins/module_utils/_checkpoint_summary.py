@@ -10,7 +10,7 @@ A component is *whole* when everything that was saved for it is there, so that t
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from ansible_collections.rlops.verl.plugins.module_utils._checkpoint import (
     FSDP_CONFIG,
@@ -21,10 +21,10 @@ from ansible_collections.rlops.verl.plugins.module_utils._checkpoint import (
     ShardFile,
     Step,
 )
-from ansible_collections.rlops.verl.plugins.module_utils._verdict import check
 
 NEWEST = "newest"
-_OVERWRITE_SECONDS = 60  # a save writes all shards at about the same time, and fsdp_config.json after the last of them
+# Rank 0 writes fsdp_config.json after its own shards and does not wait for the others, which take about as long.
+_OVERWRITE_SECONDS = 600
 _MERGED_ARCHITECTURES = ("ForCausalLM", "ForTokenClassification", "ForConditionalGeneration")
 
 
@@ -44,7 +44,7 @@ class ComponentSummary(TypedDict):
 
 
 class StepSummary(TypedDict):
-    """``problems`` are those of the wanted components; ``resumable`` means whole with optimizer, scheduler and data loader."""
+    """``problems`` are those of the wanted components; ``resumable``: whole, with optimizer, scheduler and data.pt."""
 
     step: int
     whole: bool
@@ -56,17 +56,17 @@ class StepSummary(TypedDict):
 
 
 class Summary(TypedDict):
-    """``chosen`` is the step that was asked for, None when it cannot be merged; ``checks`` say why."""
+    """``chosen`` is the step that was asked for, None when it cannot be merged."""
 
     hosts: list[str]
     exists: bool
+    unreadable: list[str]
     components: list[str]
     steps: list[StepSummary]
     newest: int | None
     chosen: int | None
     tracked: int | None
     warnings: list[str]
-    checks: list[dict[str, Any]]
 
 
 class WrongStepError(ValueError):
@@ -79,11 +79,9 @@ def combine(audits: Mapping[str, Audit], components: Sequence[str] = (), step: i
     ``components`` are those that have to be whole; without them it is every component that occurs in the run.
     ``step`` is the step to choose: a number, or ``newest`` for the newest one that is whole.
     """
-    wanted_step = _wanted_step(step)
+    wanted_step = step_number(step)
     numbers = sorted({item["step"] for audit in audits.values() for item in audit["steps"]})
-    present = {
-        name for audit in audits.values() for item in audit["steps"] for name in item["components"]
-    }
+    present = {name for audit in audits.values() for item in audit["steps"] for name in item["components"]}
     wanted = list(components) or sorted(present) or ["actor"]
     steps = [_summarize_step(number, audits, wanted) for number in numbers]
     whole = [item["step"] for item in steps if item["whole"]]
@@ -93,22 +91,25 @@ def combine(audits: Mapping[str, Audit], components: Sequence[str] = (), step: i
     else:
         chosen = next((item["step"] for item in steps if item["step"] == wanted_step and item["mergeable"]), None)
     tracked, tracker_warnings = _tracker(audits)
-    summary = Summary(
+    return Summary(
         hosts=sorted(audits),
         exists=any(audit["exists"] for audit in audits.values()),
+        unreadable=[
+            f"{audit['path']} on {host} {audit['problem']}"
+            for host, audit in sorted(audits.items())
+            if audit["exists"] and audit["problem"]
+        ],
         components=wanted,
         steps=steps,
         newest=newest,
         chosen=chosen,
         tracked=tracked,
         warnings=tracker_warnings + _layout_warnings(audits, numbers),
-        checks=[],
     )
-    summary["checks"] = _checks(summary, audits, wanted_step)
-    return summary
 
 
-def _wanted_step(step: int | str) -> int | None:
+def step_number(step: int | str) -> int | None:
+    """The number of a step, None for ``newest``. Raises WrongStepError."""
     if step == NEWEST:
         return None
     try:
@@ -153,7 +154,8 @@ def _summarize_step(number: int, audits: Mapping[str, Audit], wanted: Sequence[s
 def judge_component(name: str, parts: Mapping[str, Component], hosts: Sequence[str]) -> ComponentSummary:
     """Join what each host has of one component; ``hosts`` are all that were looked at."""
     shards = [(host, shard) for host, part in sorted(parts.items()) for shard in part["shards"]]
-    merge, other = _layout_problems(parts), []
+    merge = _layout_problems(parts)
+    other: list[str] = []
     world_size, world_problems = _world_size(parts, shards)
     merge += world_problems
     if not parts:
@@ -165,7 +167,9 @@ def judge_component(name: str, parts: Mapping[str, Component], hosts: Sequence[s
             (merge if kind == "model" else other).extend(problems)
         merge += _mixture_problems(shards)
         merge += _rank_0_problems(parts, hosts)
-    architectures = next((part["huggingface"]["architectures"] for part in parts.values() if part["huggingface"]["present"]), [])
+    architectures = next(
+        (part["huggingface"]["architectures"] for part in parts.values() if part["huggingface"]["present"]), []
+    )
     return ComponentSummary(
         whole=not merge and not other,
         mergeable=not merge,
@@ -190,7 +194,9 @@ def _layout_problems(parts: Mapping[str, Component]) -> list[str]:
     return problems
 
 
-def _world_size(parts: Mapping[str, Component], shards: Iterable[tuple[str, ShardFile]]) -> tuple[int | None, list[str]]:
+def _world_size(
+    parts: Mapping[str, Component], shards: Iterable[tuple[str, ShardFile]]
+) -> tuple[int | None, list[str]]:
     """The world size that all file names and fsdp_config.json agree on, or what they say."""
     said: dict[int, set[str]] = {}
     for host, shard in shards:
@@ -255,18 +261,25 @@ def _mixture_problems(shards: Sequence[tuple[str, ShardFile]]) -> list[str]:
 
 def _rank_0_problems(parts: Mapping[str, Component], hosts: Sequence[str]) -> list[str]:
     problems = []
-    configs = {host: part["fsdp_config"] for host, part in sorted(parts.items()) if part["fsdp_config"]["state"] != "absent"}
+    configs = {
+        host: part["fsdp_config"] for host, part in sorted(parts.items()) if part["fsdp_config"]["state"] != "absent"
+    }
     if not configs:
         problems.append(f"{FSDP_CONFIG} (written by rank 0) is not on {_either(hosts)}")
-    problems += [f"{FSDP_CONFIG} on {host}: {config['problem']}" for host, config in configs.items() if config["problem"]]
+    problems += [
+        f"{FSDP_CONFIG} on {host}: {config['problem']}" for host, config in configs.items() if config["problem"]
+    ]
     models = {host: part["huggingface"] for host, part in sorted(parts.items()) if part["huggingface"]["present"]}
     if not models:
-        problems.append(f"{HUGGINGFACE}/ with configuration and tokenizer (written by rank 0) is not on {_either(hosts)}")
+        problems.append(
+            f"{HUGGINGFACE}/ with configuration and tokenizer (written by rank 0) is not on {_either(hosts)}"
+        )
     for host, model in models.items():
         problems += [f"{HUGGINGFACE}/ on {host}: {problem}" for problem in model["problems"]]
         if model["architectures"] and not any(kind in model["architectures"][0] for kind in _MERGED_ARCHITECTURES):
             problems.append(
-                f"architecture {model['architectures'][0]} on {host} is none that verl merges ({', '.join(_MERGED_ARCHITECTURES)})"
+                f"architecture {model['architectures'][0]} on {host} is none that verl merges "
+                f"({', '.join(_MERGED_ARCHITECTURES)})"
             )
     if len({model["digest"] for model in models.values()}) > 1:
         problems.append(f"{HUGGINGFACE}/ differs between {', '.join(models)}")
@@ -279,13 +292,13 @@ def _component_warnings(
     warnings = []
     written = [part["fsdp_config"]["mtime_ns"] for part in parts.values() if part["fsdp_config"]["state"] != "absent"]
     if written:
-        late = sorted({
-            shard["rank"] for _host, shard in shards if shard["mtime_ns"] - max(written) > _OVERWRITE_SECONDS * 10**9
-        })
+        late = sorted(
+            {shard["rank"] for _host, shard in shards if shard["mtime_ns"] - max(written) > _OVERWRITE_SECONDS * 10**9}
+        )
         if late:
             warnings.append(
-                f"{name}: shards of ranks {_ranges(late)} are younger than {FSDP_CONFIG}: copied here later, or a save over "
-                "an older checkpoint of the same step was interrupted"
+                f"{name}: shards of ranks {_ranges(late)} are younger than {FSDP_CONFIG}: copied here later, or a save "
+                "over an older checkpoint of the same step was interrupted"
             )
     for host, part in sorted(parts.items()):
         if part["foreign"]:
@@ -334,86 +347,14 @@ def _layout_warnings(audits: Mapping[str, Audit], numbers: Sequence[int]) -> lis
             warnings.append(f"{host} has files beside the steps that verl does not write: {_few(audit['foreign'])}")
     steps_of: dict[str, list[int]] = {}
     for number in numbers:
-        for name in sorted({n for audit in audits.values() for s in audit["steps"] if s["step"] == number for n in s["components"]}):
+        for name in sorted(
+            {n for audit in audits.values() for s in audit["steps"] if s["step"] == number for n in s["components"]}
+        ):
             steps_of.setdefault(name, []).append(number)
     if len({tuple(steps) for steps in steps_of.values()}) > 1:
         stories = "; ".join(f"{name} {', '.join(map(str, steps))}" for name, steps in sorted(steps_of.items()))
         warnings.append(f"the components were not kept at the same steps: {stories}")
     return warnings
-
-
-def _checks(summary: Summary, audits: Mapping[str, Audit], wanted_step: int | None) -> list[dict[str, Any]]:
-    paths = ", ".join(f"{audit['path']} on {host}" for host, audit in sorted(audits.items()))
-    unreadable = [f"{host}: {audit['problem']}" for host, audit in sorted(audits.items()) if audit["exists"] and audit["problem"]]
-    checks = [
-        check(
-            "checkpoint directory",
-            summary["exists"] and not unreadable,
-            found="; ".join(unreadable) or (paths if summary["exists"] else f"no directory {paths}"),
-            wanted="the run's trainer.default_local_dir",
-            remedy="" if summary["exists"] and not unreadable else "Set checkpoint_merge_source to the directory that the run saved to.",
-        )
-    ]
-    if summary["exists"] and not unreadable:
-        checks.append(_step_check(summary, wanted_step))
-        checks += [
-            check("checkpoint layout", False, found=text, remedy="", level="warning") for text in summary["warnings"]
-        ]
-        checks += _chosen_warnings(summary)
-    return checks
-
-
-def _step_check(summary: Summary, wanted_step: int | None) -> dict[str, Any]:
-    components = ", ".join(summary["components"])
-    numbers = ", ".join(str(item["step"]) for item in summary["steps"]) or "none"
-    reasons = "; ".join(_why(item) for item in reversed(summary["steps"]) if item["problems"])
-    if wanted_step is None:
-        mergeable = [str(item["step"]) for item in summary["steps"] if item["mergeable"]]
-        return check(
-            "complete step",
-            summary["chosen"] is not None,
-            found=f"step {summary['chosen']} of steps {numbers}" if summary["chosen"] is not None else reasons or "no step",
-            wanted=f"a step with all files of {components}",
-            remedy=""
-            if summary["chosen"] is not None
-            else f"The model of step {mergeable[-1]} can be merged all the same: set checkpoint_merge_step to {mergeable[-1]}."
-            if mergeable
-            else "Bring the missing files to the host that merges, or train on and save again (trainer.save_freq).",
-        )
-    item = next((entry for entry in summary["steps"] if entry["step"] == wanted_step), None)
-    return check(
-        "complete step",
-        summary["chosen"] is not None,
-        found=f"steps {numbers}" if item is None else _why(item) if item["problems"] else f"step {wanted_step}",
-        wanted=f"step {wanted_step} with all files that a merge of {components} needs",
-        remedy=""
-        if summary["chosen"] is not None
-        else f"Set checkpoint_merge_step to {summary['newest'] if summary['newest'] is not None else NEWEST}.",
-    )
-
-
-def _chosen_warnings(summary: Summary) -> list[dict[str, Any]]:
-    """What a person should know beside the choice: a newer step that was passed over, oddities of the chosen one."""
-    checks = []
-    chosen = summary["chosen"]
-    for item in summary["steps"]:
-        if chosen is None or item["step"] < chosen:
-            continue
-        if item["step"] > chosen:
-            if item["problems"]:
-                checks.append(check("newer step", False, found=_why(item), wanted="a complete step", level="warning"))
-            continue
-        if item["problems"]:
-            checks.append(check("training state", False, found=_why(item), wanted="a step to resume from", level="warning"))
-        for name in summary["components"]:
-            checks += [
-                check("checkpoint files", False, found=text, level="warning") for text in item["components"][name]["warnings"]
-            ]
-    return checks
-
-
-def _why(item: StepSummary) -> str:
-    return f"step {item['step']} is not whole: {'; '.join(item['problems'])}"
 
 
 def _either(hosts: Sequence[str]) -> str:

@@ -46,6 +46,10 @@ _NUMBER = re.compile(rf"[+-]?(?:{_DIGITS}|{_POINT}|(?:{_DIGITS}|{_POINT})[eE][+-
 class OverrideError(ValueError):
     """An override that has no meaning or that Hydra cannot express."""
 
+    def __init__(self, path: str, found: str, wanted: str, remedy: str) -> None:
+        super().__init__(f"override {path}: found {found}, wanted {wanted}. {remedy}")
+        self.path, self.found, self.wanted, self.remedy = path, found, wanted, remedy
+
 
 @dataclass(frozen=True)
 class Override:
@@ -81,16 +85,20 @@ def flatten(overrides: Mapping[Any, Any]) -> dict[str, Override]:
     for override in _walk(overrides, "", "", ""):
         if override.path in found:
             raise OverrideError(
-                f"override {override.path}: found twice, as {found[override.path].key} and {override.key}, wanted once. "
-                "Remove one of them"
+                override.path,
+                f"it twice, as {found[override.path].key} and {override.key}",
+                "it once",
+                "Remove one of them.",
             )
         found[override.path] = override
     for path, override in found.items():
         for parent in _ancestors(path):
             if parent in found:
                 raise OverrideError(
-                    f"override {parent}: found a value at {found[parent].key} and a child {override.key}, wanted one "
-                    "or the other. Remove one of them"
+                    parent,
+                    f"a value at {found[parent].key} and a key below it, {override.key}",
+                    "one or the other",
+                    "Remove one of them.",
                 )
     return dict(sorted(found.items()))
 
@@ -147,7 +155,7 @@ def to_arguments(overrides: Mapping[str, Override]) -> list[str]:
 def render(value: Any, path: str) -> str:
     """One value in Hydra's grammar, such that Hydra reads it back with the same type.
 
-    Raises OverrideError naming ``path`` for types that YAML knows and Hydra does not, and for text that cannot be given.
+    Raises OverrideError naming ``path`` for types that YAML knows and Hydra does not, and for impossible text.
     """
     if value is None:
         return "null"
@@ -165,9 +173,16 @@ def render(value: Any, path: str) -> str:
         pairs = (f"{_render_key(key, path)}:{render(item, f'{path}.{key}')}" for key, item in value.items())
         return "{" + ",".join(pairs) + "}"
     raise OverrideError(
-        f"override {path}: found {value!r} of type {type(value).__name__}, wanted null, a boolean, a number, text, a "
-        "list or a dictionary. Quote the value in YAML (an unquoted 2026-01-31 is a date)"
+        path,
+        f"a value of the type {type_name(value)}",
+        "null, a boolean, a number, text, a list or a dictionary",
+        "Quote the value in YAML (an unquoted 2026-01-31 is a date).",
     )
+
+
+def type_name(value: object) -> str:
+    """Name of a type; ``date`` for Ansible's ``_AnsibleTaggedDate``."""
+    return next(cls.__name__ for cls in type(value).__mro__ if not cls.__name__.startswith("_"))
 
 
 def is_within(path: str, parent: str) -> bool:
@@ -181,14 +196,15 @@ def is_group(path: str) -> bool:
 
 
 def _walk(overrides: object, parent: str, prefix: str, declared_at: str) -> Iterator[Override]:
-    where = f"override {parent}" if parent else "overrides"
     if not isinstance(overrides, Mapping):
-        raise OverrideError(f"{where}: found {type(overrides).__name__}, wanted a dictionary of overrides")
+        raise OverrideError("at the top", f"a value of the type {type_name(overrides)}", "a dictionary", "Write keys.")
     for key, value in overrides.items():
         if not isinstance(key, str):
             raise OverrideError(
-                f"{where}: found the key {key!r} of type {type(key).__name__}, wanted text. Quote it in YAML (an "
-                "unquoted on, off, yes or no is a boolean, 10 is a number)"
+                parent or "at the top",
+                f"the key {key!r} of the type {type_name(key)}",
+                "text",
+                "Quote it in YAML (an unquoted on, off, yes or no is a boolean, 10 is a number).",
             )
         name, here = _split_key(key, parent, prefix)
         path = f"{parent}.{name}" if parent else name
@@ -199,7 +215,7 @@ def _walk(overrides: object, parent: str, prefix: str, declared_at: str) -> Iter
             continue
         if here == "~" and value is not None:
             raise OverrideError(
-                f"override ~{path}: found the value {value!r}, wanted none: ~ deletes the key. Write `~{path}: null`"
+                f"~{path}", f"the value {value!r}", "none, as ~ deletes the key", f"Write `~{path}: null`."
             )
         yield Override(path, here, value, at or path)
 
@@ -209,24 +225,27 @@ def _split_key(key: str, parent: str, prefix: str) -> tuple[str, str]:
     mark, bare = _MARKED.fullmatch(key).groups()  # type: ignore[union-attr]
     if is_group(bare) and _GROUP.fullmatch(bare):
         if parent:
-            raise OverrideError(
-                f"override {parent}: found the config group {key!r} inside, wanted it at the top level. Move it there"
-            )
+            raise OverrideError(parent, f"the config group {key!r} below it", "it at the top level", "Move it there.")
         return bare, mark or ""
-    names = []
+    written = f"{parent}.{key}" if parent else key
+    names: list[str] = []
     for component in key.split("."):
         mark, name = _MARKED.fullmatch(component).groups()  # type: ignore[union-attr]
         if mark and prefix and mark != prefix:
             raise OverrideError(
-                f"override {f'{parent}.' if parent else ''}{key}: found the prefixes {prefix} and {mark} in one path, "
-                "wanted one. Write it once, before the first component it is meant for"
+                written,
+                f"the prefixes {prefix} and {mark} in one path",
+                "one",
+                "Write it once, before the first component it is meant for.",
             )
         prefix = prefix or mark or ""
         is_first = not parent and not names
         if not (_NAME.fullmatch(name) or (_INDEX.fullmatch(name) and not is_first)):
             raise OverrideError(
-                f"override {f'{parent}.' if parent else ''}{key}: found the key {name!r}, wanted letters, digits, _, - "
-                "and $, starting with a letter, _ or $: Hydra takes no other keys. Rename it"
+                written,
+                f"the key {name!r}",
+                "letters, digits, _, - and $, the first one no digit and no -",
+                "Rename it: Hydra takes no other keys.",
             )
         names.append(name)
     return ".".join(names), prefix
@@ -242,11 +261,9 @@ def _ancestors(path: str) -> Iterator[str]:
 
 def _render_text(text: str, path: str) -> str:
     if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
-        raise OverrideError(f"override {path}: found {text!r}, wanted text without NUL and without lone surrogates")
+        raise OverrideError(path, repr(text), "text without NUL and without lone surrogates", "Remove the character.")
     if text == "???":
-        raise OverrideError(
-            f"override {path}: found '???', wanted another text: OmegaConf takes it for a missing value. Leave it out"
-        )
+        raise OverrideError(path, "'???'", "another text", "Leave it out: OmegaConf takes it for a missing value.")
     if _PLAIN.fullmatch(text) and not _KEYWORD.fullmatch(text):
         return text
     # Hydra unescapes backslashes only before a quote, the closing one included; everywhere else they are literal.
@@ -257,12 +274,13 @@ def _render_text(text: str, path: str) -> str:
 def _render_key(key: object, path: str) -> str:
     if not isinstance(key, str):
         raise OverrideError(
-            f"override {path}: found the key {key!r} of type {type(key).__name__}, wanted text. Quote it in YAML"
+            path, f"the key {key!r} of the type {type_name(key)} in a dictionary", "text", "Quote it in YAML."
         )
     if not _KEY_TEXT.fullmatch(key) or _NUMBER.fullmatch(key) or _KEYWORD.fullmatch(key):
         raise OverrideError(
-            f"override {path}: found the key {key!r} in a dictionary inside a list, wanted ASCII letters, digits, "
-            "spaces and any of _/-\\+.$%*@?|()[]{}:=, that is no number, null, true or false: Hydra cannot express "
-            "other keys. Rename it"
+            path,
+            f"the key {key!r} in a dictionary in a list",
+            "ASCII letters, digits, spaces and _/-\\+.$%*@?|()[]{}:=, only, and no number, null, true or false",
+            "Rename it: Hydra cannot express other keys there.",
         )
     return _KEY_ESCAPED.sub(lambda special: "\\" + special[0], key)

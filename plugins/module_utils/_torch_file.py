@@ -167,7 +167,7 @@ def pickle_facts(pickle: bytes) -> PickleFacts:
         for opcode, argument, _position in islice(pickletools.genops(pickle), _OPCODES):
             if opcode.name in ("BINPUT", "LONG_BINPUT", "MEMOIZE"):
                 continue
-            if key is not None and type(argument) is int and opcode.name.startswith("BININT"):
+            if key is not None and isinstance(argument, int) and opcode.name.startswith("BININT"):
                 if key == "_rank":
                     rank = argument if rank is None else rank
                 elif scheduler_step is None:
@@ -182,17 +182,18 @@ def pickle_facts(pickle: bytes) -> PickleFacts:
     return PickleFacts(rank, scheduler_step, element_bytes)
 
 
-def safetensors_names(read_at: ReadAt, size: int) -> list[str]:
-    """Names of the tensors of a whole safetensors file. Raises TorchFileError."""
+def safetensors_types(read_at: ReadAt, size: int) -> dict[str, str]:
+    """The tensors of a whole safetensors file with their types, such as ``BF16``. Raises TorchFileError."""
     length = int.from_bytes(read_at(0, 8), "little")
     if size < 8 or length > min(size - 8, _LARGEST_SAFETENSORS_HEADER):
         raise TorchFileError(f"cut off: its header of {length} bytes does not fit into {size} bytes")
     try:
         header = json.loads(read_at(8, length))
-        tensors = {name: entry["data_offsets"] for name, entry in header.items() if name != "__metadata__"}
-        end = 8 + length + max((int(offsets[1]) for offsets in tensors.values()), default=0)
+        entries = {name: entry for name, entry in header.items() if name != "__metadata__"}
+        end = 8 + length + max((int(entry["data_offsets"][1]) for entry in entries.values()), default=0)
+        types = {name: str(entry["dtype"]) for name, entry in entries.items()}
     except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
         raise TorchFileError(f"damaged: its header is not readable ({error})") from error
     if end != size:
         raise TorchFileError(f"not whole: its header says {end} bytes, the file has {size}")
-    return sorted(tensors)
+    return types

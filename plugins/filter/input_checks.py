@@ -21,9 +21,10 @@ options:
     type: dict
     required: true
   made_later:
-    description: Directory whose content is made by the run itself.
-    type: str
-    default: ""
+    description: Paths that are made by the run itself, and need not be there.
+    type: list
+    elements: str
+    default: []
 """
 
 EXAMPLES = r"""
@@ -42,8 +43,8 @@ _value:
 from ansible_collections.rlops.verl.plugins.module_utils._training import input_checks as judge
 
 
-def input_checks(inputs: dict, found: dict, made_later: str = "") -> list[dict]:
-    return judge(inputs, found, made_later)
+def input_checks(inputs: dict, found: dict, made_later: list[str] | None = None) -> list[dict]:
+    return judge(inputs, found, made_later or [])
 
 
 class FilterModule:

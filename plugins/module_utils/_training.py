@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from ansible_collections.rlops.verl.plugins.module_utils import _hydra
@@ -105,12 +105,12 @@ def is_local_path(text: str) -> bool:
 
 
 def input_checks(
-    inputs: Mapping[str, str | list[str]], found: Mapping[str, Mapping[str, Any]], made_later: str
+    inputs: Mapping[str, str | list[str]], found: Mapping[str, Mapping[str, Any]], made_later: Collection[str]
 ) -> list[dict[str, Any]]:
     """Judge models and data files.
 
-    ``inputs`` is variable to path or paths, ``found`` is path to the answer of ansible.builtin.stat, and what lies below
-    ``made_later`` is made by this run and need not be there.
+    ``inputs`` is variable to path or paths, ``found`` is path to the answer of ansible.builtin.stat, and the paths in
+    ``made_later`` are made by this run and need not be there.
     """
     checks = []
     for variable, value in inputs.items():
@@ -122,7 +122,7 @@ def input_checks(
     return checks
 
 
-def _input_check(variable: str, path: str, stat: Mapping[str, Any], made_later: str) -> dict[str, Any]:
+def _input_check(variable: str, path: str, stat: Mapping[str, Any], made_later: Collection[str]) -> dict[str, Any]:
     is_model = "model" in variable
     wanted = "a directory with config.json" if is_model else "a file"
     remedy = f"Correct {variable}, or put it there."
@@ -131,7 +131,7 @@ def _input_check(variable: str, path: str, stat: Mapping[str, Any], made_later: 
         return check(variable, True, f"{path}, taken as {kind}", wanted)
     if not path.startswith("/"):
         return check(variable, False, f"{path}, a relative path", f"{wanted}, as an absolute path", remedy)
-    if made_later and f"{path}/".startswith(f"{made_later.rstrip('/')}/"):
+    if path in made_later:
         return check(variable, True, f"{path}, made by this run", wanted)
     if not stat.get("exists"):
         return check(variable, False, f"{path}, which does not exist", wanted, remedy)

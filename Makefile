@@ -101,6 +101,10 @@ runtime-tests: setup-test ## tests that run in a node's environment, with its to
 lock: setup-test ## make the locks anew from their *.in files (ARGS=--upgrade for newer versions)
 	@.venv-test/bin/python tests/tools/make_lock.py --uv .venv-test/bin/uv $(ARGS)
 
+.PHONY: role-docs
+role-docs: setup-test ## write the roles' READMEs from their argument specs
+	@.venv-test/bin/python tests/tools/make_role_docs.py $(ARGS)
+
 .PHONY: clean
 clean: ## remove what make made in this folder; the cluster, its runs and its models stay
 	@rm -rf .venv .venv-test .ansible .cache .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -45,6 +45,7 @@ class ActionModule(ActionBase):
 
         self.options, self.task_vars = options, task_vars
         self.offset = options["log_offset"]
+        self.view = _verl_log.LogView()
         self.answered = time.monotonic()
         job_id = options["submission_id"]
         if options["show"] != "none":
@@ -95,4 +96,5 @@ class ActionModule(ActionBase):
         if step is not None:
             display.display(_verl_log.progress(step[0], step[1], self.options["total_steps"]), color="green")
         elif self.options["show"] == "log":
-            display.display(line)
+            for text in self.view.show(line):
+                display.display(text)

@@ -10,27 +10,32 @@ version_added: 0.1.0
 author: rlops contributors (@rlops)
 description:
   - Chooses, among the interpreters of a host, the one that a release of verl shall use.
+  - Complete interpreters come before those without C(venv) or C(ensurepip), then the order of C(prefer) counts, then
+    that in which they were found.
 positional: python
 options:
   _input:
-    description: What M(rlops.verl.node_info) returned.
+    description: What M(rlops.verl.node_info) returned with O(rlops.verl.node_info#module:find_pythons=true).
     type: dict
     required: true
   python:
-    description: "The release's range: C(min), C(below), C(prefer)."
+    description:
+      - "The release's range: the lowest version C(min), the first one that is too new C(below), and the minor versions
+        C(prefer), best first."
     type: dict
     required: true
 """
 
 EXAMPLES = r"""
-- name: Choose an interpreter
-  ansible.builtin.set_fact:
-    python: "{{ node | rlops.verl.choose_python({'min': '3.10', 'below': '3.13', 'prefer': ['3.11']}) }}"
+- name: Show the interpreter
+  ansible.builtin.debug:
+    msg: "{{ (node | rlops.verl.choose_python({'min': '3.10', 'below': '3.13', 'prefer': ['3.11']})).path }}"
 """
 
 RETURN = r"""
 _value:
-  description: "The interpreter with C(path), C(version), C(minor) and C(complete); empty when none fits."
+  description:
+    - The interpreter with C(path), C(version), C(minor) and C(complete), as in the input. Empty when none is in the range.
   type: dict
 """
 

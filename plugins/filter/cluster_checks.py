@@ -17,7 +17,9 @@ options:
     type: dict
     required: true
   wanted:
-    description: "What is wanted: C(ray_version), C(session_name) and C(nodes), host name to C(address), C(slots), C(object_store_bytes)."
+    description:
+      - "What is wanted: C(ray_version), C(session_name) (empty: not compared) and C(nodes), which maps the name of each
+        host to its C(address), C(slots) and C(object_store_bytes)."
     type: dict
     required: true
 """
@@ -27,12 +29,23 @@ EXAMPLES = r"""
   rlops.verl.verdict:
     stage: cluster
     checks: "{{ cluster | rlops.verl.cluster_checks(wanted) }}"
+  vars:
+    wanted:
+      ray_version: 2.60.0
+      session_name: ""
+      nodes:
+        gpu1: {address: 10.0.0.1, slots: 8, object_store_bytes: 68719476736}
 """
 
 RETURN = r"""
 _value:
-  description: The checks, for M(rlops.verl.verdict).
+  description:
+    - The checks, each a dictionary with C(name), C(ok), C(level), C(found), C(wanted) and C(remedy), for
+      M(rlops.verl.verdict).
+    - A cluster that does not answer gives one failed check. A node that is not in O(wanted) fails, too, and an object
+      store may be one percent off, since Ray rounds.
   type: list
+  elements: dict
 """
 
 from ansible_collections.rlops.verl.plugins.module_utils._cluster import cluster_checks

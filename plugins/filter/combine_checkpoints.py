@@ -12,6 +12,7 @@ description:
   - Joins what M(rlops.verl.verl_checkpoint_info) found on each host and says of every step whether it is whole, and if
     not, why, naming ranks and hosts.
   - Shards that do not belong together (other ranks, other world sizes, other steps) are reported, never mixed.
+  - Fails only when O(step) is neither a number nor V(newest).
 positional: components, step
 options:
   _input:
@@ -24,7 +25,7 @@ options:
     elements: str
     default: []
   step:
-    description: The step to choose, its number or C(newest).
+    description: The step to choose, its number or V(newest).
     type: str
     default: newest
 """

@@ -9,29 +9,34 @@ short_description: Judge the cluster-wide variables
 version_added: 0.1.0
 author: rlops contributors (@rlops)
 description:
-  - Checks release, accelerator, slots, prefix and ports of a declaration against the release manifest, and returns all results.
+  - Checks release, accelerator, slots, prefix and ports of a declaration against the release manifest, and returns all
+    results. It needs no host.
 positional: releases
 options:
   _input:
-    description: "The declaration: C(release), C(accelerator), C(slots_per_node), C(prefix), C(ports)."
+    description: "The declaration: C(release), C(accelerator), C(slots_per_node), C(prefix), C(ports) (name to number)."
     type: dict
     required: true
   releases:
-    description: The release manifest of the role verl_runtime.
+    description: The release manifest of the role P(rlops.verl.verl_runtime#role), release to accelerator to pins.
     type: dict
     required: true
 """
 
 EXAMPLES = r"""
 - name: Judge what was declared
-  ansible.builtin.set_fact:
+  rlops.verl.verdict:
+    stage: preflight
     checks: "{{ declared | rlops.verl.declaration_checks(verl_runtime_releases) }}"
 """
 
 RETURN = r"""
 _value:
-  description: The checks, for M(rlops.verl.verdict).
+  description:
+    - The checks, each a dictionary with C(name), C(ok), C(level), C(found), C(wanted) and C(remedy), for
+      M(rlops.verl.verdict).
   type: list
+  elements: dict
 """
 
 from ansible_collections.rlops.verl.plugins.module_utils._preflight import declaration_checks

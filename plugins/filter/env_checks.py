@@ -13,11 +13,11 @@ description:
 positional: found
 options:
   _input:
-    description: Address to variables, as they were given.
+    description: The variables that each node was given, address to name to value.
     type: dict
     required: true
   found:
-    description: "Address to variables, as Ray tasks saw them."
+    description: Those that a Ray task on each node saw, in the same form. It may hold more than was given.
     type: dict
     required: true
 """
@@ -27,12 +27,19 @@ EXAMPLES = r"""
   rlops.verl.verdict:
     stage: environment
     checks: "{{ given | rlops.verl.env_checks(seen) }}"
+  vars:
+    given: {10.0.0.1: {GLOO_SOCKET_IFNAME: ens5}}
+    seen: {10.0.0.1: {GLOO_SOCKET_IFNAME: ens5, HOME: /home/verl}}
 """
 
 RETURN = r"""
 _value:
-  description: The checks, for M(rlops.verl.verdict).
+  description:
+    - The checks, each a dictionary with C(name), C(ok), C(level), C(found), C(wanted) and C(remedy), for
+      M(rlops.verl.verdict).
+    - One for each node. A node without a task fails.
   type: list
+  elements: dict
 """
 
 from ansible_collections.rlops.verl.plugins.module_utils._cluster_env import env_checks

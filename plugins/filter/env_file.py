@@ -9,10 +9,11 @@ short_description: Variables as an environment file
 version_added: 0.1.0
 author: rlops contributors (@rlops)
 description:
-  - Writes variables in the form of an environment file that systemd reads. Fails for names and values that such a file cannot hold.
+  - Writes variables in the form of an environment file that systemd reads, sorted by name and quoted where needed.
+  - Fails for names and values that such a file cannot hold.
 options:
   _input:
-    description: Names and values.
+    description: Names and values, which are text.
     type: dict
     required: true
 """
@@ -25,7 +26,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 _value:
-  description: The text of the file.
+  description: The text of the file, one C(NAME=value) a line.
   type: str
 """
 

@@ -9,15 +9,16 @@ short_description: Judge the models and data files of a training
 version_added: 0.1.0
 author: rlops contributors (@rlops)
 description:
-  - Checks that models and data files are there and are of the right kind.
+  - Checks that models and data files are there, can be read and are of the right kind.
+  - What is not a path of this host, such as the name of a model on a hub, is taken as it is.
 positional: found, made_later
 options:
   _input:
-    description: Variable to path or paths.
+    description: Name of the variable to the path or paths that it holds. One with C(model) in its name holds directories.
     type: dict
     required: true
   found:
-    description: "Path to what M(ansible.builtin.stat) returned."
+    description: Path to the C(stat) that M(ansible.builtin.stat) returned for it.
     type: dict
     required: true
   made_later:
@@ -31,13 +32,17 @@ EXAMPLES = r"""
 - name: Judge the inputs
   rlops.verl.verdict:
     stage: inputs
-    checks: "{{ {'ppo_training_model_path': '/models/a'} | rlops.verl.input_checks({}) }}"
+    checks: "{{ {'ppo_training_model_path': '/models/a'} | rlops.verl.input_checks({'/models/a': found.stat}) }}"
 """
 
 RETURN = r"""
 _value:
-  description: The checks, for M(rlops.verl.verdict).
+  description:
+    - The checks, each a dictionary with C(name), C(ok), C(level), C(found), C(wanted) and C(remedy), for
+      M(rlops.verl.verdict).
+    - At least one for each variable, named after it.
   type: list
+  elements: dict
 """
 
 from ansible_collections.rlops.verl.plugins.module_utils._training import input_checks as judge

@@ -13,7 +13,7 @@ description:
 positional: processors, interface, accelerator, attention_backend, extra
 options:
   _input:
-    description: "Installed distributions (lower case) with their versions."
+    description: Installed Python distributions, name in lower case to version. Some variables depend on them.
     type: dict
     required: true
   processors:
@@ -33,7 +33,9 @@ options:
     type: str
     default: ""
   extra:
-    description: Further variables; an empty value takes one away.
+    description:
+      - Further variables, which win over the computed ones. Values become text, V(true) and V(false) become C(1) and
+        C(0), and V(null) takes a variable away.
     type: dict
 """
 
@@ -45,7 +47,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 _value:
-  description: Names and values.
+  description: Names and values, which are text.
   type: dict
 """
 

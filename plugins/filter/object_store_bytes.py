@@ -9,15 +9,19 @@ short_description: Size of Ray's object store in bytes
 version_added: 0.1.0
 author: rlops contributors (@rlops)
 description:
-  - Turns a size such as C(30%) or C(64G) into the bytes that Ray takes, bounded by the shared memory of the host.
+  - Turns a size such as C(30%) or C(64G) into the bytes that Ray takes.
+  - A share of the memory is bounded by 95 percent of C(/dev/shm). A size in bytes that does not fit into C(/dev/shm) is
+    an error, and so is anything below 75 MiB, which Ray refuses.
 positional: node
 options:
   _input:
-    description: The size.
+    description:
+      - A share of the host's memory such as C(30%), or a size with a unit. C(G) and C(GiB) are powers of 1024, C(GB) is
+        decimal, and without a unit it is bytes.
     type: str
     required: true
   node:
-    description: What M(rlops.verl.node_info) returned.
+    description: What M(rlops.verl.node_info) returned. C(memory_bytes) and C(shm_bytes) are read.
     type: dict
     required: true
 """
@@ -30,7 +34,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 _value:
-  description: Bytes.
+  description: The size in bytes.
   type: int
 """
 

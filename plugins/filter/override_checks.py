@@ -27,6 +27,7 @@ description:
     resolved.
   - Finds values that do not fit each other or the cluster, such as batch sizes that do not divide, checkpoints that are
     never saved, and more workers than the cluster has slots.
+positional: key_table, slots, variable
 options:
   _input:
     description: Overrides, nested or with dotted keys. See P(rlops.verl.hydra_arguments#filter).

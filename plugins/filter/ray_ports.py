@@ -13,7 +13,7 @@ description:
 positional: head
 options:
   _input:
-    description: Ports by name, as in C(ray_cluster_ports).
+    description: Ports by name, all of them, as in C(ray_cluster_ports) of the role P(rlops.verl.ray_cluster#role).
     type: dict
     required: true
   head:
@@ -30,7 +30,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 _value:
-  description: Ports by name.
+  description: Ports by name, as numbers.
   type: dict
 """
 

@@ -9,19 +9,20 @@ short_description: Judge a training run that has ended
 version_added: 0.1.0
 author: rlops contributors (@rlops)
 description:
-  - Checks the record of a run that M(rlops.verl.verl_run_record) made.
+  - Checks the record of a run that M(rlops.verl.verl_run_record) made. The job has to have succeeded, and its last step
+    to be the one that was declared.
 positional: log_path, total_steps
 options:
   _input:
-    description: The record.
+    description: The record, RV(rlops.verl.verl_run_record#module:run).
     type: dict
     required: true
   log_path:
-    description: Where the full log is kept.
+    description: Where the full log is kept, for the remedies.
     type: str
     required: true
   total_steps:
-    description: Number of steps the run was to make.
+    description: Number of steps the run was to make. Without it, or with V(null), steps are not compared.
     type: int
 """
 
@@ -34,8 +35,11 @@ EXAMPLES = r"""
 
 RETURN = r"""
 _value:
-  description: The checks, for M(rlops.verl.verdict).
+  description:
+    - The checks, each a dictionary with C(name), C(ok), C(level), C(found), C(wanted) and C(remedy), for
+      M(rlops.verl.verdict).
   type: list
+  elements: dict
 """
 
 from ansible_collections.rlops.verl.plugins.module_utils._training import run_checks as judge

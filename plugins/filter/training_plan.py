@@ -9,15 +9,20 @@ short_description: Everything that follows from a declared training
 version_added: 0.1.0
 author: rlops contributors (@rlops)
 description:
-  - Turns the declaration of a training into its id, Hydra arguments, entry point, runtime environment and directories. Fails with the variable's name when the declaration describes no training.
+  - Turns the declaration of a training into its id, Hydra arguments, entry point, runtime environment and directories.
+  - Equal declarations have equal ids, whatever the order of their keys. Where the run puts its files follows from the id.
+  - Fails with the variable's name when the declaration describes no training.
 positional: accelerator_overrides
 options:
   _input:
-    description: The declaration; see the role ppo_training.
+    description:
+      - "The declaration: C(name), C(release), C(nnodes), C(slots_per_node), C(model_path), C(critic_model_path),
+        C(train_files), C(val_files), C(overrides), C(env_vars), C(working_dir), C(excludes), C(runs_dir) and C(python).
+        They are the variables of the role P(rlops.verl.ppo_training#role)."
     type: dict
     required: true
   accelerator_overrides:
-    description: Overrides that any training on the accelerator needs.
+    description: Overrides that any training on the accelerator needs. Those of the declaration win over them.
     type: dict
     required: true
 """
@@ -30,8 +35,17 @@ EXAMPLES = r"""
 
 RETURN = r"""
 _value:
-  description: "C(id), C(run_dir), C(checkpoint_dir), C(overrides), C(arguments), C(entrypoint), C(runtime_env), C(total_steps)."
+  description: What follows from the declaration.
   type: dict
+  contains:
+    id: {description: Name and digest of what was declared., type: str}
+    run_dir: {description: Directory of the run., type: str}
+    checkpoint_dir: {description: Directory that checkpoints are saved to., type: str}
+    overrides: {description: "All overrides, dotted keys to values.", type: dict}
+    arguments: {description: "The arguments for Hydra, not quoted for a shell.", type: list, elements: str}
+    entrypoint: {description: The shell command of the job., type: str}
+    runtime_env: {description: Ray's runtime environment of the job., type: dict}
+    total_steps: {description: "Number of training steps, null when it follows from the data.", type: int}
 """
 
 from ansible.errors import AnsibleFilterError

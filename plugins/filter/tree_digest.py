@@ -9,7 +9,9 @@ short_description: Digest of the files of a directory
 version_added: 0.1.0
 author: rlops contributors (@rlops)
 description:
-  - Names and contents of all files below a directory of the controller as one SHA-256 digest, so that a change of any of them is noticed. What Python and its build tools leave behind is not looked at.
+  - Names and contents of all files below a directory of the controller as one SHA-256 digest, so that a change of any of
+    them is noticed.
+  - What Python and its build tools leave behind is not looked at. Fails when there is no such directory.
 options:
   _input:
     description: The directory.
@@ -33,7 +35,6 @@ import hashlib
 from pathlib import Path
 
 from ansible.errors import AnsibleFilterError
-
 
 LEFT_BEHIND = ("__pycache__", "build", "dist", ".pytest_cache")
 

@@ -29,6 +29,9 @@ def environment(
         "NUMEXPR_MAX_THREADS": str(processors),
         "GLOO_SOCKET_IFNAME": interface,
     }
+    if processors < 16:
+        # TransferQueue takes 8 threads, and complains at each call on a host with fewer cores.
+        variables["TQ_NUM_THREADS"] = str(max(1, processors // 2))
     if accelerator == "cpu":
         variables["VERL_PLATFORM"] = "cpu"
     else:
@@ -67,7 +70,8 @@ def env_file(variables: Mapping[str, str]) -> str:
         if any(character in value for character in "\n\r\0"):
             raise ValueError(f"environment: found a line break in {name}, wanted one line")
         plain = all(character.isalnum() or character in "_-./:,+=@%" for character in value)
-        lines.append(f"{name}={value}" if plain else name + '="' + value.replace("\\", "\\\\").replace('"', '\\"') + '"')
+        quoted = '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        lines.append(f"{name}={value if plain else quoted}")
     return "\n".join(lines) + "\n"
 
 
@@ -79,8 +83,8 @@ def env_checks(wanted: Mapping[str, Mapping[str, str]], found: Mapping[str, Mapp
         if seen is None:
             problem = "no Ray task ran on this node"
         else:
-            wrong = [f"{n}={seen.get(n, '(unset)')} instead of {v}" for n, v in sorted(variables.items()) if seen.get(n) != v]
-            problem = "; ".join(wrong)
+            wrong = [(name, value) for name, value in sorted(variables.items()) if seen.get(name) != value]
+            problem = "; ".join(f"{name}={seen.get(name, '(unset)')} instead of {value}" for name, value in wrong)
         checks.append(
             check(
                 f"environment of {address}",

@@ -53,7 +53,9 @@ def problems(ports: Mapping[str, object], name: str = "ray_cluster_ports") -> li
             )
         for port, number in numbers.items():
             if low <= number <= high:
-                found.append(f"{name}.{port}: found {number} inside the workers' range {low}-{high}, wanted one outside")
+                found.append(
+                    f"{name}.{port}: found {number} inside the workers' range {low}-{high}, wanted one outside"
+                )
     by_number: dict[int, list[str]] = {}
     for port, number in numbers.items():
         by_number.setdefault(number, []).append(port)

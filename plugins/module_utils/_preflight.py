@@ -32,7 +32,8 @@ def declaration_checks(declared: Mapping[str, Any], releases: Mapping[str, Mappi
     """Judge the cluster-wide variables alone. ``releases`` is the manifest: release to accelerator to pins."""
     release, accelerator = str(declared["release"]), str(declared["accelerator"])
     checks = [_choice("verl_release", release, sorted(releases))]
-    accelerators = sorted(releases[release]) if release in releases else sorted({a for r in releases.values() for a in r})
+    known = [releases[release]] if release in releases else list(releases.values())
+    accelerators = sorted({accelerator for pins in known for accelerator in pins})
     checks.append(_choice("verl_accelerator", accelerator, accelerators))
     slots = declared["slots_per_node"]
     checks.append(
@@ -209,12 +210,11 @@ def _free_ports(node: Mapping[str, Any], ports: Mapping[str, int]) -> dict[str, 
         who = f"process {listener['pid']} ({listener['command']})" if listener["pid"] else "a program of another user"
         return f"{names[listener['port']]} port {listener['port']} taken by {who}"
 
+    variables = ", ".join(f"ray_cluster_ports.{names[listener['port']]}" for listener in taken)
     return check(
         "free-ports",
         not taken,
         "; ".join(map(describe, taken)) or f"{len(ports)} ports free or in use by this cluster's Ray",
         "ports that no other program listens on",
-        "End that program, or choose other ports in " + ", ".join(f"ray_cluster_ports.{names[t['port']]}" for t in taken) + "."
-        if taken
-        else "",
+        f"End that program, or choose other ports in {variables}." if taken else "",
     )

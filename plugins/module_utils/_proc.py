@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, rlops contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 
-"""Processes and listening ports of this host, read from /proc (the root is a parameter, so that tests bring their own)."""
+"""Processes and listening ports of this host, read from /proc.
+
+The root of the tree is a parameter, so that tests bring their own.
+"""
 
 from __future__ import annotations
 

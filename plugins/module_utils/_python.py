@@ -5,10 +5,24 @@
 
 from __future__ import annotations
 
+import glob
 import json
+import os
+import shutil
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
+
+COMMANDS = ("python3.12", "python3.11", "python3.10", "python3.13", "python3.14", "python3")
+# Looked at beside the search path, which a connection without a login shell may not have set.
+PLACES = (
+    "/usr/bin",
+    "/usr/local/bin",
+    "/opt/python*/bin",
+    "~/.local/bin",
+    "~/.pyenv/versions/*/bin",
+    "~/.local/share/uv/python/*/bin",
+)
 
 # Run by each candidate. ensurepip is a module of its own in Debian: without it a venv has no pip.
 PROBE = (
@@ -31,6 +45,23 @@ class Interpreter:
 
     def as_dict(self) -> dict[str, Any]:
         return {**asdict(self), "minor": self.minor}
+
+
+def candidates(python: str | None, search_path: str, places: Iterable[str] = PLACES) -> list[str]:
+    """Paths of interpreters, each file once: the one that ``python`` (path or command) names, or all that are found."""
+    if python:
+        path = shutil.which(python, path=search_path)
+        return [path] if path else []
+    directories = search_path.split(os.pathsep)
+    for pattern in places:
+        directories.extend(sorted(glob.glob(os.path.expanduser(pattern)), reverse=True))
+    paths: dict[str, str] = {}
+    for command in COMMANDS:
+        for directory in directories:
+            path = os.path.join(directory, command)
+            if os.path.isfile(path) and os.access(path, os.X_OK):
+                paths.setdefault(os.path.realpath(path), path)
+    return list(paths.values())
 
 
 def parse_probe(output: str) -> Interpreter | None:

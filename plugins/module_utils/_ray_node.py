@@ -47,7 +47,7 @@ class NodeRecord:
 
 @dataclass(frozen=True)
 class NodeState:
-    """``running`` means leader and vital processes live; ``members`` are all processes of the node, dead leader or not."""
+    """``running`` means leader and vital processes live; ``members`` are all processes of the node, whoever leads."""
 
     running: bool
     digest: str

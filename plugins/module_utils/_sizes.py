@@ -43,10 +43,9 @@ def size_bytes(value: object, total: int | None = None, name: str = "size") -> i
         return int(total * number / 100)
     if unit not in _UNITS:
         raise SizeError(name, f"{value!r} with the unknown unit {match[2]!r}", wanted)
-    if unit == "" and "." not in match[1]:
-        size = int(match[1].replace("_", ""))
-    else:
-        size = int(number * _UNITS[unit])
+    # A float would lose digits of a large number of bytes.
+    exact = unit == "" and "." not in match[1]
+    size = int(match[1].replace("_", "")) if exact else int(number * _UNITS[unit])
     if size <= 0:
         raise SizeError(name, repr(value), f"{wanted}, larger than zero")
     return size

@@ -36,7 +36,8 @@ def plan(declared: Mapping[str, Any], accelerator_overrides: Mapping[str, Any]) 
     name = str(declared["name"])
     if not _NAME.fullmatch(name):
         raise DeclarationError(
-            f"ppo_training_name: found {name!r}, wanted letters, digits, '.', '_' and '-', at most 64. Change ppo_training_name."
+            f"ppo_training_name: found {name!r}, wanted letters, digits, '.', '_' and '-', at most 64. "
+            "Change ppo_training_name."
         )
     for variable in ("overrides", "env_vars"):
         if not isinstance(declared[variable], Mapping):
@@ -154,7 +155,8 @@ def run_checks(run: Mapping[str, Any], log_path: str, total_steps: int | None) -
             status == "SUCCEEDED",
             status if status == "SUCCEEDED" else f"{status}: {reason}",
             "SUCCEEDED",
-            f"The full log is {log_path}. After the cause is removed, run again: training goes on from the newest checkpoint.",
+            f"The full log is {log_path}. After the cause is removed, run again: training goes on from the newest "
+            "checkpoint.",
         )
     ]
     if status == "SUCCEEDED" and total_steps is not None:

@@ -14,9 +14,14 @@ _ACTOR = re.compile(r"^\((?P<actor>[\w.:+-]+) pid=\d+(?:, ip=[^)]+)?\) ?")
 _STEP = re.compile(r"step:(\d+) - ")
 _NUMPY = re.compile(r"^np\.\w+\((.*)\)$")
 # A line that ends a traceback: a dotted class name, then its message.
-_EXCEPTION = re.compile(r"^(?:[A-Za-z_]\w*\.)*(?P<name>[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Killed))(?:\([\w.]+\))?(?::\s|$)")
+_EXCEPTION = re.compile(
+    r"^(?:[A-Za-z_]\w*\.)*(?P<name>[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Killed))(?:\([\w.]+\))?(?::\s|$)"
+)
 # Exceptions by which Ray reports that another process failed: the cause stands before or below them.
 _WRAPPERS = {"RayTaskError", "ActorDiedError", "RayActorError", "ActorUnavailableError", "WorkerCrashedError"}
+
+# tqdm: "name:  25%|##5   | 1/4 [00:10<00:31, 10.58s/it]"
+_PROGRESS_BAR = re.compile(r"\d+%\|.*\| \d+/\d+ \[")
 
 SCORE = "critic/score/mean"
 STEP_TIME = "timing_s/step"
@@ -26,6 +31,33 @@ THROUGHPUT = "perf/throughput"
 def plain(line: str) -> str:
     """A log line without colours and without the prefix that tells the actor."""
     return _ACTOR.sub("", _ANSI.sub("", line))
+
+
+class LogView:
+    """The lines of a log as a person wants to watch them.
+
+    Without colours, empty lines and progress bars (the steps say the same), and with verl's print-out of its
+    configuration, hundreds of lines, as one. The full log is kept elsewhere.
+    """
+
+    def __init__(self) -> None:
+        self._folded = 0
+
+    def show(self, line: str) -> list[str]:
+        """What is to be shown for one more line: none, one or two lines."""
+        text = _ANSI.sub("", line).rstrip().rpartition("\r")[2]
+        content = plain(text)
+        if self._folded:
+            if not content.strip() or content.startswith(" "):
+                self._folded += 1
+                return []
+            note = f"({self._folded} lines of configuration)"
+            self._folded = 0
+            return [note, *self.show(text)]
+        if content.startswith("{'") and content.count("{") > content.count("}"):
+            self._folded = 1
+            return []
+        return [] if not content.strip() or _PROGRESS_BAR.search(content) else [text]
 
 
 def parse_number(text: str) -> float | int | None:
@@ -108,7 +140,7 @@ def first_error(lines: Iterable[str]) -> str:
 
 
 def summary(steps: list[dict[str, Any]]) -> dict[str, Any]:
-    """What a person wants to know of a run: steps, scores, time per step (mean over all but the first, which warms up)."""
+    """What a person wants to know of a run: steps, scores, time per step (mean of all but the first, which warms up)."""
     trained = training_steps(steps)
     scores = [step["metrics"][SCORE] for step in trained if SCORE in step["metrics"]]
     times = [step["metrics"][STEP_TIME] for step in trained]

@@ -9,13 +9,14 @@ module: node_info
 short_description: Read what a host offers to a training node
 version_added: 0.1.0
 description:
-  - Reads memory, shared memory, room and rights below given paths, who listens on given ports, and the Python interpreters of
-    the host. Changes nothing.
+  - Reads memory, shared memory, processors, room and rights below given paths, who listens on given ports, and the Python
+    interpreters of the host. Changes nothing.
+  - Whether that is enough is for the filter P(rlops.verl.node_checks#filter) to judge.
 author:
   - rlops contributors (@rlops)
 options:
   paths:
-    description: Directories that will be written to. They need not exist.
+    description: Directories that will be written to. They need not exist, then their nearest parent is looked at.
     type: list
     elements: path
     default: []
@@ -25,7 +26,9 @@ options:
     elements: int
     default: []
   ray_temp_dir:
-    description: Temporary directory of this host's own Ray node, by which its ports are told from those of other programs.
+    description:
+      - Temporary directory of this host's own Ray node, by which its ports are told from those of other programs.
+      - Without it no port counts as the own node's.
     type: path
   find_pythons:
     description: Whether the Python interpreters of the host are looked at.
@@ -35,7 +38,7 @@ options:
     description:
       - With O(find_pythons), the only interpreter to look at, a path or a command.
       - Without it, those on the search path and in the usual places are looked at.
-    type: str
+    type: path
 attributes:
   check_mode:
     description: Can run in check_mode and return changed status prediction without modifying target.
@@ -56,15 +59,15 @@ EXAMPLES = r"""
 
 RETURN = r"""
 memory_bytes:
-  description: Physical memory.
+  description: Physical memory, in bytes.
   returned: always
   type: int
 shm_bytes:
-  description: Size of C(/dev/shm).
+  description: Size of C(/dev/shm), in bytes. 0 where there is none.
   returned: always
   type: int
 shm_free_bytes:
-  description: Free room in C(/dev/shm).
+  description: Free room in C(/dev/shm), in bytes. 0 where there is none.
   returned: always
   type: int
 processors:
@@ -89,20 +92,20 @@ paths:
     existing: {description: The path itself or its nearest parent that exists., type: str}
     is_directory: {description: Whether that is a directory., type: bool}
     writable: {description: Whether this user may write there., type: bool}
-    free_bytes: {description: Room for this user., type: int}
+    free_bytes: {description: "Room for this user, in bytes.", type: int}
     free_inodes: {description: "Free inodes, or -1 where the file system does not count them.", type: int}
 listeners:
-  description: Ports among O(ports) that something listens on.
+  description: Ports among O(ports) that something listens on, whatever the address.
   returned: always
   type: list
   elements: dict
   contains:
     port: {description: The port., type: int}
     pid: {description: "Process that listens, 0 where this user may not see it.", type: int}
-    command: {description: Its command line., type: str}
+    command: {description: "The first 100 characters of its command line, empty where it cannot be seen.", type: str}
     own: {description: Whether it belongs to the Ray node of O(ray_temp_dir)., type: bool}
 pythons:
-  description: The interpreters.
+  description: The interpreters, each once. Empty without O(find_pythons).
   returned: always
   type: list
   elements: dict
@@ -113,24 +116,12 @@ pythons:
     complete: {description: Whether it can make a virtual environment with pip., type: bool}
 """
 
-import glob
 import os
 import pwd
-import shutil
 
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.rlops.verl.plugins.module_utils import _proc, _python, _ray_node
-
-PYTHON_COMMANDS = ("python3.12", "python3.11", "python3.10", "python3.13", "python3.14", "python3")
-PYTHON_PLACES = (
-    "/usr/bin",
-    "/usr/local/bin",
-    "/opt/python*/bin",
-    "~/.local/bin",
-    "~/.pyenv/versions/*/bin",
-    "~/.local/share/uv/python/*/bin",
-)
 
 
 def memory_bytes() -> int:
@@ -173,26 +164,9 @@ def look_at_ports(ports: list[int], temp_dir: str | None) -> list[dict]:
     return found
 
 
-def candidates(python: str | None) -> list[str]:
-    """Paths of interpreters, each file once."""
-    if python:
-        path = shutil.which(os.path.expanduser(python))
-        return [path] if path else []
-    places = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    for pattern in PYTHON_PLACES:
-        places.extend(sorted(glob.glob(os.path.expanduser(pattern)), reverse=True))
-    paths: dict[str, str] = {}
-    for command in PYTHON_COMMANDS:
-        for place in places:
-            path = os.path.join(place, command)
-            if os.path.isfile(path) and os.access(path, os.X_OK):
-                paths.setdefault(os.path.realpath(path), path)
-    return list(paths.values())
-
-
 def look_at_pythons(module: AnsibleModule) -> list[dict]:
     found = {}
-    for path in candidates(module.params["python"]):
+    for path in _python.candidates(module.params["python"], os.environ.get("PATH", os.defpath)):
         code, output, _errors = module.run_command([path, "-I", "-c", _python.PROBE])
         interpreter = _python.parse_probe(output) if code == 0 else None
         if interpreter is not None:
@@ -207,7 +181,7 @@ def main() -> None:
             "ports": {"type": "list", "elements": "int", "default": []},
             "ray_temp_dir": {"type": "path"},
             "find_pythons": {"type": "bool", "default": False},
-            "python": {"type": "str"},
+            "python": {"type": "path"},
         },
         supports_check_mode=True,
     )

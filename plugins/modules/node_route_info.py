@@ -9,17 +9,20 @@ module: node_route_info
 short_description: Find the own address and interface on the way to another host
 version_added: 0.1.0
 description:
-  - Asks the kernel which of this host's IPv4 addresses, and which interface, lead to a destination. Sends nothing and needs no
-    command on the host.
-  - That address is the one the other host can answer to, whatever C(hostname -i), C(/etc/hosts) or the default route say.
+  - Asks the kernel which of this host's IPv4 addresses, and which interface, lead to a destination. Sends nothing to the
+    destination and needs no command on the host.
+  - That address is the one the other host can answer to, whatever C(hostname -i), C(/etc/hosts) or the default route
+    say.
+  - Fails when the destination has no IPv4 address, or when there is no route to it.
 author:
   - rlops contributors (@rlops)
 options:
   to:
     description:
       - Address or name of the destination. One of the host's own addresses gives that address and its interface.
-      - A loopback address, or a name that C(/etc/hosts) gives one, means this host itself. The answer is then the address of
-        the default route, since no other host could use the loopback address; without any network it is the loopback address.
+      - A loopback address, or a name that C(/etc/hosts) gives one, means this host itself. The answer is then the address
+        of the default route, since no other host could use the loopback address; without a default route it is the
+        loopback address.
     type: str
     required: true
 attributes:
@@ -40,7 +43,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 address:
-  description: The own address.
+  description: The own IPv4 address.
   returned: success
   type: str
   sample: 10.0.0.2
@@ -54,7 +57,6 @@ interface:
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.rlops.verl.plugins.module_utils._route import Route, addresses, route_to
-
 
 # An address that nobody has (RFC 5737): the way there is the default route.
 NOWHERE = "198.51.100.1"

@@ -11,6 +11,8 @@ version_added: 0.1.0
 description:
   - Asks the cluster's REST API which nodes it has, with their resources, and which jobs run on it.
   - Changes nothing. Needs no Ray on the host it runs on.
+  - An API that does not answer or refuses the token does not fail the task; look at RV(reachable) and RV(problem). A
+    token file that cannot be read does.
 author:
   - rlops contributors (@rlops)
 extends_documentation_fragment:
@@ -19,10 +21,11 @@ options:
   wait_nodes:
     description:
       - Wait until at least this many nodes are alive. What was found by the deadline is returned in any case.
+      - With 0, and in check mode, the cluster is read once and nothing is waited for.
     type: int
     default: 0
   wait_timeout:
-    description: Seconds to wait for the API and for O(wait_nodes).
+    description: Seconds to wait for O(wait_nodes), during which the API need not answer.
     type: int
     default: 60
 attributes:
@@ -66,17 +69,17 @@ nodes:
   elements: dict
   contains:
     node_id: {description: Ray's id of the node., type: str}
-    name: {description: Name given at start., type: str}
+    name: {description: Name given at its start., type: str}
     address: {description: Address the node advertises., type: str}
-    alive: {description: Whether the cluster holds it for alive., type: bool}
+    alive: {description: Whether the cluster takes it to be alive., type: bool}
     is_head: {description: Whether it is the head., type: bool}
     state_message: {description: Why it is dead., type: str}
     slots: {description: "Ray resource C(GPU): worker slots.", type: int}
     cpus: {description: Logical processors., type: int}
-    memory_bytes: {description: Memory for tasks and actors., type: int}
-    object_store_bytes: {description: Size of the object store., type: int}
+    memory_bytes: {description: "Memory for tasks and actors, in bytes.", type: int}
+    object_store_bytes: {description: "Size of the object store, in bytes.", type: int}
 running_jobs:
-  description: Submission ids of jobs that have not ended.
+  description: Submission ids of jobs that have not ended. Drivers that joined by themselves are not among them.
   returned: when reachable
   type: list
   elements: str

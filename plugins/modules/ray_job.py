@@ -10,8 +10,9 @@ short_description: Submit or stop a Ray job, once
 version_added: 0.1.0
 description:
   - Makes sure that a job has been submitted to a Ray cluster, by its REST API. Needs no Ray on the host it runs on.
-  - The submission id is chosen by you. A job that runs is left alone, a job that has succeeded is not submitted again, and a
-    job whose last attempt failed or was stopped is submitted again under the id with a number behind it.
+  - The submission id is chosen by you. A job that runs is left alone, a job that has succeeded is not submitted again,
+    and a job whose last attempt failed or was stopped is submitted again under the id with a number behind it, such as
+    C(ppo-1a2b3c.2).
   - Does not wait for the end of the job; see M(rlops.verl.ray_job_follow).
 author:
   - rlops contributors (@rlops)
@@ -24,7 +25,8 @@ options:
     required: true
   state:
     description:
-      - V(submitted) makes sure that the job was submitted, V(stopped) that no attempt of it runs.
+      - V(submitted) makes sure that the job was submitted, V(stopped) that no attempt of it runs. A job that the cluster
+        does not know counts as stopped.
     type: str
     choices: [submitted, stopped]
     default: submitted
@@ -32,15 +34,15 @@ options:
     description: Shell command that the cluster runs on its head. Required with O(state=submitted).
     type: str
   runtime_env:
-    description: Ray's runtime environment of the job.
+    description: Ray's runtime environment of the job, such as C(env_vars), C(working_dir) and C(excludes).
     type: dict
     default: {}
   metadata:
-    description: Text attached to the job.
+    description: Names and values attached to the job. Values become text.
     type: dict
     default: {}
   exclusive:
-    description: Refuse to submit while another job runs on the cluster.
+    description: Fail instead of submitting while another job runs on the cluster.
     type: bool
     default: false
   resubmit:
@@ -48,13 +50,13 @@ options:
     type: bool
     default: true
   stop_timeout:
-    description: Seconds within which a job has to stop.
+    description: Seconds within which each attempt has to stop. After them the task fails.
     type: int
     default: 60
   assume_cluster:
     description:
-      - In check mode, treat a cluster that does not answer as one that will be there and is empty. For playbooks that form
-        the cluster in the same run.
+      - In check mode, treat a cluster that does not answer as one that will be there and is empty. For playbooks that
+        form the cluster in the same run.
     type: bool
     default: false
 attributes:
@@ -63,7 +65,12 @@ attributes:
     support: full
   diff_mode:
     description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
-    support: full
+    support: partial
+    details:
+      - A submission is shown with its command, one argument a line, and its runtime environment. A stop shows nothing.
+seealso:
+  - module: rlops.verl.ray_job_follow
+  - module: rlops.verl.ray_job_info
 """
 
 EXAMPLES = r"""
@@ -74,21 +81,38 @@ EXAMPLES = r"""
     submission_id: ppo-1a2b3c
     entrypoint: /opt/verl/env/current/bin/python -m verl.trainer.main_ppo trainer.nnodes=2
     exclusive: true
+
+- name: Stop it
+  rlops.verl.ray_job:
+    dashboard_url: http://10.0.0.1:8265
+    token_path: /opt/verl/etc/ray_token
+    submission_id: ppo-1a2b3c
+    state: stopped
 """
 
 RETURN = r"""
 submission_id:
-  description: Id of the attempt that counts.
-  returned: always
+  description: Id of the attempt that counts, the last one, or the one that was (or would be, in check mode) submitted.
+  returned: success
   type: str
 action:
-  description: C(submit), C(attach) (it was running already), C(none) (it has ended) or C(stop).
-  returned: always
+  description:
+    - What was done (or would be, in check mode).
+    - V(submit), V(attach) (it was running already) or V(none) (it has ended) with O(state=submitted).
+    - V(stop) or V(none) (no attempt was running) with O(state=stopped).
+  returned: success
   type: str
+  sample: submit
 status:
-  description: Ray's status of the job before the action; empty when it is new.
-  returned: always
+  description: Ray's status of that attempt before the action, empty when there was none.
+  returned: success
   type: str
+  sample: RUNNING
+reason:
+  description: Why that was done, in words.
+  returned: success, with O(state=submitted)
+  type: str
+  sample: the cluster does not know it
 """
 
 import shlex

@@ -11,6 +11,8 @@ version_added: 0.1.0
 description:
   - Reads one job of a Ray cluster by its REST API. Changes nothing. Needs no Ray on the host it runs on.
   - The log is read from a given position, so that a growing log can be followed without losing or repeating a line.
+  - An API that does not answer or refuses the token does not fail the task; look at RV(reachable) and RV(problem). A
+    token file that cannot be read does.
 author:
   - rlops contributors (@rlops)
 extends_documentation_fragment:
@@ -22,8 +24,9 @@ options:
     required: true
   log_offset:
     description:
-      - Number of characters of the driver log that are known already. What lies behind is returned, in whole lines while the
-        job runs. A negative number returns no log.
+      - Number of characters of the driver log that are known already. What lies behind is returned, in whole lines while
+        the job runs. A negative number returns no log.
+      - A number larger than the log, as after a restart of the head, returns it from its start.
     type: int
     default: -1
 attributes:
@@ -63,21 +66,21 @@ job:
   type: dict
   contains:
     submission_id: {description: Its id., type: str}
-    status: {description: "C(PENDING), C(RUNNING), C(SUCCEEDED), C(FAILED) or C(STOPPED).", type: str}
+    status: {description: "V(PENDING), V(RUNNING), V(SUCCEEDED), V(FAILED) or V(STOPPED).", type: str}
     terminal: {description: Whether it has ended., type: bool}
     message: {description: Ray's words about the status., type: str}
     entrypoint: {description: The command., type: str}
-    driver_exit_code: {description: "Exit code of the driver, if it ended.", type: int}
+    driver_exit_code: {description: "Exit code of the driver, null until it ends or where Ray does not know it.", type: int}
     driver_node_id: {description: Node that the driver ran on., type: str}
     start_time_ms: {description: "Start, in milliseconds since 1970.", type: int}
     end_time_ms: {description: "End, in milliseconds since 1970, or 0.", type: int}
-    metadata: {description: Text attached to the job., type: dict}
+    metadata: {description: Names and values attached to the job., type: dict}
 log:
   description: The part of the driver log behind O(log_offset).
   returned: when it exists and O(log_offset) is not negative
   type: str
 log_offset:
-  description: Position to go on from.
+  description: Number of characters that are known now, for the next O(log_offset).
   returned: when it exists and O(log_offset) is not negative
   type: int
 """

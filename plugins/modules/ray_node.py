@@ -9,15 +9,20 @@ module: ray_node
 short_description: Run a Ray node as plain processes, without systemd
 version_added: 0.1.0
 description:
-  - Starts and stops one Ray node (head or worker) on machines without a service manager, such as containers, rented pods
-    and workstations.
+  - Starts and stops one Ray node (head or worker) on machines without a service manager, such as containers, rented
+    pods and workstations.
   - The node is C(ray start --block) in a session of its own and survives the connection that started it.
-  - It is found again by that session and by its temporary directory. Other Ray clusters of the same host are never touched,
-    which C(ray stop) cannot promise.
+  - It is found again by that session, by its temporary directory and by a variable in its environment. Other Ray
+    clusters of the same host are never touched, which C(ray stop) cannot promise.
   - A node whose processes have died is noticed and started anew. A node that was started with another command or other
-    variables is restarted, unless a job runs on the cluster.
+    variables is restarted.
+  - Before a restart or a stop, the cluster at O(dashboard_url) is asked for its jobs. While one runs, the task fails and
+    names it. A cluster that does not answer is taken to run none.
+  - A node that does not come up within O(timeout) is ended, and the task fails with the last lines of O(log_file).
 author:
   - rlops contributors (@rlops)
+extends_documentation_fragment:
+  - rlops.verl.ray_api
 options:
   state:
     description: Whether the node shall run.
@@ -32,38 +37,39 @@ options:
     elements: str
   temp_dir:
     description:
-      - Ray's temporary directory, which belongs to this node alone. Sockets lie below it, so it may have no more than
-        43 characters.
+      - Ray's temporary directory, which belongs to this node alone. Sockets lie below it, so its path may have no
+        more than 43 bytes.
     type: path
     required: true
   env_file:
-    description: File with lines C(NAME=value) which become the node's environment, beside C(PATH), C(HOME), C(USER) and the locale.
+    description:
+      - File with lines C(NAME=value) which become the node's environment, over C(PATH), C(HOME), C(USER), C(LOGNAME) and
+        C(LANG), which the module sets. In check mode it need not exist yet.
     type: path
   environment:
-    description: Further variables of the node, over those of O(env_file).
+    description: Further variables of the node, over those of O(env_file). Give their values as text.
     type: dict
     default: {}
   state_file:
-    description: File in which the module keeps what it started. Its directory must exist.
+    description:
+      - File in which the module keeps what it started. Its directory must exist. It is removed when the node is stopped.
     type: path
     required: true
   log_file:
-    description: File that receives the output of C(ray start).
+    description: File that receives the output of C(ray start), in place of that of the start before.
     type: path
     required: true
   dashboard_url:
     description:
-      - Where the cluster's jobs can be asked for before the node is restarted or stopped. Without it nothing is asked.
+      - Address of the cluster's dashboard, where its jobs can be asked for before the node is restarted or stopped.
+        Without it nothing is asked.
     type: str
-  token_path:
-    description: File that holds the cluster's authentication token.
-    type: path
   force:
     description: Restart or stop the node even while a job runs.
     type: bool
     default: false
   timeout:
-    description: Seconds within which the node has to come up.
+    description: Seconds within which the node has to come up. Stopping takes 20 seconds at most.
     type: int
     default: 120
 attributes:
@@ -94,29 +100,34 @@ EXAMPLES = r"""
 
 RETURN = r"""
 action:
-  description: What was done (or would be, in check mode).
-  returned: always
+  description: "What was done (or would be, in check mode): V(none), V(start), V(restart) or V(stop)."
+  returned: success
   type: str
   sample: start
 pid:
   description: Process id, and session id, of the node's leader.
-  returned: when the node runs
+  returned: when the node was started or restarted
   type: int
 stopped_processes:
-  description: Number of processes that were ended.
-  returned: always
+  description: Number of processes that were ended (or would be, in check mode).
+  returned: success
   type: int
+running_jobs:
+  description: Submission ids of the jobs that kept the node from being restarted or stopped.
+  returned: when the task failed because of them
+  type: list
+  elements: str
 """
 
 import os
 import pwd
 import signal
-import subprocess
 from pathlib import Path
 
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.rlops.verl.plugins.module_utils import _proc, _ray_node
+from ansible_collections.rlops.verl.plugins.module_utils._detached import start_detached
 from ansible_collections.rlops.verl.plugins.module_utils._ray_api import RayApiError
 from ansible_collections.rlops.verl.plugins.module_utils._ray_connection import RAY_API_OPTIONS, connect
 from ansible_collections.rlops.verl.plugins.module_utils._wait import Timeout, wait_for
@@ -179,7 +190,7 @@ class Node:
         )
 
     def refuse_while_a_job_runs(self, action: str) -> None:
-        """A running job is sacred: fail, naming it, unless told otherwise. A dead API means that nothing can be running."""
+        """A running job is sacred: fail, naming it, unless told otherwise. A dead API means that nothing can run."""
         if self.module.params["force"] or not self.module.params["dashboard_url"]:
             return
         try:
@@ -194,17 +205,11 @@ class Node:
             )
 
     def start(self) -> int:
-        os.makedirs(self.temp_dir, mode=0o700, exist_ok=True)
-        with open(self.log_file, "wb") as log:
-            leader = subprocess.Popen(
-                self.command,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                env=self.environment,
-                cwd="/",
-                start_new_session=True,
-            )
+        try:
+            os.makedirs(self.temp_dir, mode=0o700, exist_ok=True)
+            leader = start_detached(self.command, self.environment, self.log_file)
+        except OSError as error:
+            self.module.fail_json(msg=f"Ray did not start on this host: {error.filename}: {error.strerror}")
         process = _proc.processes().get(leader.pid)
         record = _ray_node.NodeRecord(leader.pid, process.start_ticks if process else 0, self.boot_id, self.digest)
         self.state_file.write_text(record.to_json(), encoding="utf-8")
@@ -215,7 +220,7 @@ class Node:
 
         timeout = self.module.params["timeout"]
         try:
-            ended, _started = wait_for("Ray started", read, lambda state: any(state), timeout)
+            ended, _started = wait_for("Ray started", read, any, timeout)
             reason = f"it ended with exit code {leader.returncode}"
         except Timeout:
             ended, reason = True, f"it did not come up within {timeout} s"
@@ -223,7 +228,8 @@ class Node:
             self.end(self.read().members)
             tail = "\n".join(self.log_file.read_text(errors="replace").splitlines()[-15:])
             self.module.fail_json(
-                msg=f"Ray did not start on this host: {reason}. Its whole output is in {self.log_file}; it ends with:\n{tail}"
+                msg=f"Ray did not start on this host: {reason}. Its whole output is in {self.log_file}; it ends with:\n"
+                + tail
             )
         return leader.pid
 
@@ -241,7 +247,9 @@ class Node:
                 except ProcessLookupError:
                     pass
                 except PermissionError:
-                    self.module.fail_json(msg=f"process {pid} of this Ray node belongs to another user: run as that user")
+                    self.module.fail_json(
+                        msg=f"process {pid} of this Ray node belongs to another user: run as that user"
+                    )
             try:
                 wait_for("processes ended", alive, lambda left: not left, patience, interval=0.2)
                 return
@@ -272,7 +280,8 @@ def main() -> None:
     if len(os.fsencode(node.temp_dir)) > LONGEST_TEMP_DIR:
         module.fail_json(
             msg=f"temp_dir: found {node.temp_dir} with {len(os.fsencode(node.temp_dir))} bytes, wanted at most "
-            f"{LONGEST_TEMP_DIR}: the paths of Ray's sockets would be longer than the system allows. Choose a shorter one."
+            f"{LONGEST_TEMP_DIR}: the paths of Ray's sockets would be longer than the system allows. "
+            "Choose a shorter one."
         )
     before = node.read()
     action = _ray_node.decide(module.params["state"], before, node.digest)

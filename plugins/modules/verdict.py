@@ -9,12 +9,13 @@ module: verdict
 short_description: Record the checks of a stage and fail when one of them is an error
 version_added: 0.1.0
 description:
-  - Writes the checks of one stage (preflight, runtime, cluster, training, checkpoint, model, or one of your own) to a JSON
-    file, shows failed checks of level C(warning) as warnings, and fails with all failed checks of level C(error) in one
-    message.
+  - Writes the checks of one stage (preflight, runtime, cluster, training, checkpoint, model, or one of your own) to a
+    JSON file, shows failed checks of level V(warning) as warnings, and fails with all failed checks of level V(error) in
+    one message.
   - The summary, the report, CI and people read the same file.
   - The moment of the check and the measured values are refreshed in the file at every run. That alone does not count as a
     change; another conclusion, another set of results or other details do.
+  - A file that cannot be written is a warning, so that it does not hide what the checks say.
 author:
   - rlops contributors (@rlops)
 options:
@@ -24,7 +25,8 @@ options:
     required: true
   checks:
     description:
-      - The checks, each a dictionary with C(name), C(ok), C(level) (C(error) or C(warning)), C(found), C(wanted) and C(remedy).
+      - The checks, each a dictionary with C(name), C(ok) (a boolean), C(level) (V(error) or V(warning)), C(found),
+        C(wanted) and C(remedy). All of them are required, and all but C(ok) are text. V("") means that there is none.
     type: list
     elements: dict
     required: true
@@ -66,12 +68,18 @@ EXAMPLES = r"""
 RETURN = r"""
 verdict:
   description: The document, as written.
-  returned: success
+  returned: when the checks have the right form, also when the task fails because of them
   type: dict
-  sample: {"stage": "preflight", "host": "gpu1", "ok": true, "checked_at": "2026-01-01T00:00:00Z", "checks": [], "details": {}}
+  contains:
+    stage: {description: Name of the stage., type: str}
+    host: {description: Name of the host., type: str}
+    ok: {description: Whether no check of level V(error) failed., type: bool}
+    checked_at: {description: "When it was checked, in UTC.", type: str, sample: "2026-01-01T00:00:00Z"}
+    checks: {description: The checks., type: list, elements: dict}
+    details: {description: The facts that go with them., type: dict}
 path:
   description: The file it stands in.
-  returned: when a path was given
+  returned: when O(path) was given, and the checks have the right form
   type: str
 """
 

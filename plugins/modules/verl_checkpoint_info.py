@@ -14,6 +14,7 @@ description:
     must agree with the size of the file.
   - A host sees its own part only. What the parts of all hosts mean together is said by the filter
     P(rlops.verl.combine_checkpoints#filter).
+  - Files that are missing, damaged or unreadable do not fail the task. They are what it reports.
 author:
   - rlops contributors (@rlops)
 options:
@@ -59,8 +60,9 @@ audit:
       description: >-
         The steps in order, each with C(step), C(path), C(data) (C(absent), C(whole), or why C(data.pt) is not whole),
         C(problem), C(foreign) and C(components). A component has C(layout), C(problem), C(shards), C(fsdp_config),
-        C(huggingface), C(lora) and C(foreign); a shard has C(kind), C(world_size), C(rank), C(size) in bytes,
-        C(mtime_ns), C(digest) and C(problem), which is empty when it is whole.
+        C(huggingface), C(lora) and C(foreign); a shard has C(name), C(kind), C(world_size), C(rank), C(size) in bytes,
+        C(mtime_ns), C(digest) and C(problem), which is empty when it is whole. C(saved_by_rank), C(scheduler_step) and
+        C(element_bytes) are what its pickle says of itself, null where it says nothing.
       type: list
       elements: dict
     misnamed:

@@ -20,7 +20,7 @@ author:
   - rlops contributors (@rlops)
 options:
   source:
-    description: Directory of the component, C(.../global_step_N/actor) or C(.../global_step_N/critic).
+    description: Directory of the component, such as C(.../global_step_N/actor) or C(.../global_step_N/critic).
     type: path
     required: true
   dest:
@@ -35,7 +35,7 @@ options:
     type: path
     required: true
   env:
-    description: Environment variables for the merger, beside and before those that the module sets itself.
+    description: Environment variables for the merger. They win over those that the module sets itself.
     type: dict
     default: {}
   timeout:
@@ -108,11 +108,11 @@ log_path:
   returned: when the merger ran, also when it failed
   type: str
 seconds:
-  description: How long the merger ran.
+  description: How long the merger ran, in seconds.
   returned: when the merger ran
   type: float
 removed:
-  description: What interrupted merges had left and was removed.
+  description: What interrupted merges had left and was removed (or would be, in check mode).
   returned: success
   type: list
   elements: str

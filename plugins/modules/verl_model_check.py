@@ -47,7 +47,7 @@ options:
     type: str
     default: ""
   env:
-    description: Environment variables for the check, beside and before those that the module sets itself.
+    description: Environment variables for the check. They win over those that the module sets itself.
     type: dict
     default: {}
   timeout:

@@ -9,9 +9,10 @@ module: verl_run_record
 short_description: Keep the log and the metrics of a verl job on disk
 version_added: 0.1.0
 description:
-  - Reads the driver log of a Ray job that runs verl and writes into the run's directory C(driver.log), C(metrics.jsonl) (one
-    line C({"step", "metrics"}) for each step) and C(run.json) (status, times, summary).
+  - Reads the driver log of a Ray job that runs verl and writes into the run's directory C(driver.log), C(metrics.jsonl)
+    (one line C({"step", "metrics"}) for each step) and C(run.json) (status, times, summary).
   - Ray forgets its jobs and logs when the head is started anew. What this module has written stays.
+  - A job that failed does not fail the task; look at RV(run.status). A job that the cluster does not know does.
 author:
   - rlops contributors (@rlops)
 extends_documentation_fragment:
@@ -22,7 +23,7 @@ options:
     type: str
     required: true
   path:
-    description: The run's directory, which must exist.
+    description: The run's directory on this host, which must exist.
     type: path
     required: true
 attributes:
@@ -50,15 +51,17 @@ run:
   type: dict
   contains:
     submission_id: {description: Id of the job., type: str}
-    status: {description: Status of the job., type: str}
-    message: {description: Ray's words about it., type: str}
-    seconds: {description: Time from start to end., type: float}
+    status: {description: Ray's status of the job., type: str}
+    message: {description: The first line of Ray's words about it., type: str}
+    seconds: {description: "Seconds from start to end, null while the job runs.", type: float}
     steps: {description: Number of training steps with metrics., type: int}
-    last_step: {description: Number of the last step., type: int}
-    first_score: {description: Mean score of the first step., type: float}
-    last_score: {description: Mean score of the last step., type: float}
-    seconds_per_step: {description: "Mean time of a step, the first left out.", type: float}
-    error: {description: "The line of the log that says why the run failed, empty otherwise.", type: str}
+    last_step: {description: "Number of the last step, 0 when there is none.", type: int}
+    first_score: {description: "Mean score of the first step, null when there is none.", type: float}
+    last_score: {description: "Mean score of the last step, null when there is none.", type: float}
+    seconds_per_step:
+      description: Mean seconds of a step, null when there is none. The first is left out where there are more.
+      type: float
+    error: {description: "The line of the log that says why the job failed, empty otherwise.", type: str}
 log_path:
   description: The kept driver log.
   returned: success
@@ -127,7 +130,9 @@ def main() -> None:
         "run.json": json.dumps(run, indent=2, sort_keys=True) + "\n",
     }
     try:
-        changed = [name for name, text in files.items() if write_if_other(os.path.join(path, name), text, module.check_mode)]
+        changed = [
+            name for name, text in files.items() if write_if_other(os.path.join(path, name), text, module.check_mode)
+        ]
     except OSError as error:
         module.fail_json(msg=f"record of job {submission_id}: {path} cannot be written ({error.strerror})")
     module.exit_json(changed=bool(changed), run=run, log_path=os.path.join(path, "driver.log"))

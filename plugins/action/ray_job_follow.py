@@ -76,7 +76,9 @@ class ActionModule(ActionBase):
         if problem or not answer.get("reachable"):
             silent = time.monotonic() - self.answered
             if silent > self.options["patience"]:
-                raise AnsibleActionFail(f"job {self.options['submission_id']} cannot be read for {silent:.0f} s: {problem}")
+                raise AnsibleActionFail(
+                    f"job {self.options['submission_id']} cannot be read for {silent:.0f} s: {problem}"
+                )
             return None
         self.answered = time.monotonic()
         if not answer["exists"]:

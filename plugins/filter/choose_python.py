@@ -35,7 +35,8 @@ EXAMPLES = r"""
 RETURN = r"""
 _value:
   description:
-    - The interpreter with C(path), C(version), C(minor) and C(complete), as in the input. Empty when none is in the range.
+    - The interpreter with C(path), C(version), C(minor) and C(complete), as in the input. Empty when none is in the
+      range.
   type: dict
 """
 

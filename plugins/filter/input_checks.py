@@ -14,7 +14,9 @@ description:
 positional: found, made_later
 options:
   _input:
-    description: Name of the variable to the path or paths that it holds. One with C(model) in its name holds directories.
+    description:
+      - Name of the variable to the path or paths that it holds. One with C(model) in its name holds directories, any
+        other files.
     type: dict
     required: true
   found:

@@ -9,8 +9,8 @@ short_description: The verdicts of all stages as one readable block
 version_added: 0.1.0
 author: rlops contributors (@rlops)
 description:
-  - Says in a few lines how large the cluster is, how the training went, where checkpoint, model and log are, how to load the
-    model, and what is wrong.
+  - Says in a few lines how large the cluster is, how the training went, where checkpoint, model and log are, how to
+    load the model, and what is wrong.
 positional: state_dir
 options:
   _input:

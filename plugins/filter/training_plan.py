@@ -10,7 +10,8 @@ version_added: 0.1.0
 author: rlops contributors (@rlops)
 description:
   - Turns the declaration of a training into its id, Hydra arguments, entry point, runtime environment and directories.
-  - Equal declarations have equal ids, whatever the order of their keys. Where the run puts its files follows from the id.
+  - Equal declarations have equal ids, whatever the order of their keys. Where the run puts its files follows from the
+    id.
   - Fails with the variable's name when the declaration describes no training.
 positional: accelerator_overrides
 options:

@@ -9,8 +9,8 @@ short_description: Digest of the files of a directory
 version_added: 0.1.0
 author: rlops contributors (@rlops)
 description:
-  - Names and contents of all files below a directory of the controller as one SHA-256 digest, so that a change of any of
-    them is noticed.
+  - Names and contents of all files below a directory of the controller as one SHA-256 digest, so that a change of any
+    of them is noticed.
   - What Python and its build tools leave behind is not looked at. Fails when there is no such directory.
 options:
   _input:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.rlops.verl.plugins.module_utils._python import version_key
+from ansible_collections.rlops.verl.plugins.module_utils._secrets import is_secret
 from ansible_collections.rlops.verl.plugins.module_utils._verdict import check
 
 # Releases from which a variable is no longer wanted: torch made the behaviour its default, vLLM dropped the variable.
@@ -84,7 +85,10 @@ def env_checks(wanted: Mapping[str, Mapping[str, str]], found: Mapping[str, Mapp
             problem = "no Ray task ran on this node"
         else:
             wrong = [(name, value) for name, value in sorted(variables.items()) if seen.get(name) != value]
-            problem = "; ".join(f"{name}={seen.get(name, '(unset)')} instead of {value}" for name, value in wrong)
+            problem = "; ".join(
+                f"{name} with another value" if is_secret(name) else f"{name}={seen.get(name, '(unset)')} instead of {value}"
+                for name, value in wrong
+            )
         checks.append(
             check(
                 f"environment of {address}",

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -39,7 +40,8 @@ def declaration_checks(declared: Mapping[str, Any], releases: Mapping[str, Mappi
     checks.append(
         check(
             "verl_slots_per_node",
-            isinstance(slots, int) and not isinstance(slots, bool) and slots >= 0,
+            # Text, too: that is how it comes from a command line.
+            not isinstance(slots, bool) and re.fullmatch(r"[0-9]+", str(slots)) is not None,
             repr(slots) if isinstance(slots, str) else slots,
             "a whole number, the GPUs of the node or its worker slots on CPU",
             "Set verl_slots_per_node.",

@@ -80,7 +80,8 @@ def _checkpoint(details: Mapping[str, Any]) -> list[str]:
 def _model(details: Mapping[str, Any]) -> list[str]:
     path, auto = details.get("model_path"), details.get("auto_class")
     generation = details.get("generation") or {}
-    lines = [_line("model", f"{path} ({details.get('class')}, {count(int(details.get('parameters') or 0), 'parameter')})")]
+    size = count(int(details.get("parameters") or 0), "parameter")
+    lines = [_line("model", f"{path} ({details.get('class')}, {size})")]
     if generation:
         lines.append(_line("it says", f"{generation.get('prompt')!r} -> {generation.get('text')!r}"))
     if auto:
@@ -96,4 +97,3 @@ _STAGES: dict[str, Callable[[Mapping[str, Any]], list[str]]] = {
     "checkpoint": _checkpoint,
     "model": _model,
 }
-

@@ -13,6 +13,7 @@ from typing import Any
 from ansible_collections.rlops.verl.plugins.module_utils import _hydra
 from ansible_collections.rlops.verl.plugins.module_utils._cluster_env import as_text
 from ansible_collections.rlops.verl.plugins.module_utils._ray_job import spec_digest
+from ansible_collections.rlops.verl.plugins.module_utils._secrets import hidden_runtime_env
 from ansible_collections.rlops.verl.plugins.module_utils._verdict import check
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9])?")
@@ -30,8 +31,8 @@ def plan(declared: Mapping[str, Any], accelerator_overrides: Mapping[str, Any]) 
     ``declared`` has ``name``, ``release``, ``nnodes``, ``slots_per_node``, ``model_path``, ``critic_model_path``,
     ``train_files``, ``val_files``, ``overrides``, ``env_vars``, ``working_dir``, ``excludes``, ``runs_dir`` and
     ``python``. Returns ``id`` (name and digest of what was declared), ``run_dir``, ``checkpoint_dir``, ``overrides``
-    (nested, for the checks), ``arguments``, ``entrypoint``, ``runtime_env`` and ``total_steps`` (None when it follows
-    from the data). Raises DeclarationError.
+    (nested, for the checks), ``arguments``, ``entrypoint``, ``runtime_env``, ``shown`` (the job for people, without
+    secrets) and ``total_steps`` (None when it follows from the data). Raises DeclarationError.
     """
     name = str(declared["name"])
     if not _NAME.fullmatch(name):
@@ -76,6 +77,7 @@ def plan(declared: Mapping[str, Any], accelerator_overrides: Mapping[str, Any]) 
         arguments = _hydra.to_arguments(merged)
     except _hydra.OverrideError as error:
         raise DeclarationError(f"ppo_training_overrides: {error}. Change ppo_training_overrides.") from error
+    environment = runtime_env(declared)
     total = merged.get("trainer.total_training_steps")
     entrypoint = [declared["python"], "-m", "verl.trainer.main_ppo", *arguments]
     return {
@@ -85,7 +87,8 @@ def plan(declared: Mapping[str, Any], accelerator_overrides: Mapping[str, Any]) 
         "overrides": _hydra.to_mapping(merged),
         "arguments": arguments,
         "entrypoint": shlex.join(entrypoint),
-        "runtime_env": runtime_env(declared),
+        "runtime_env": environment,
+        "shown": {"submission_id": run_id, "entrypoint": entrypoint, "runtime_env": hidden_runtime_env(environment)},
         "total_steps": total.value if total is not None and isinstance(total.value, int) else None,
     }
 

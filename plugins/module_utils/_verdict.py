@@ -65,7 +65,9 @@ def failure_message(stage: str, host: str, checks: list[dict[str, Any]]) -> str:
     return "\n".join([f"{stage} on {host}: {count}"] + [f"- {sentence(item)}" for item in errors])
 
 
-def verdict(stage: str, host: str, checked_at: str, checks: list[dict[str, Any]], details: dict[str, Any]) -> Verdict:
+def verdict(
+    stage: str, host: str, checked_at: str, checks: list[dict[str, Any]], details: dict[str, Any]
+) -> dict[str, Any]:
     """The document of one stage."""
     return {
         "stage": stage,

@@ -140,7 +140,7 @@ def first_error(lines: Iterable[str]) -> str:
 
 
 def summary(steps: list[dict[str, Any]]) -> dict[str, Any]:
-    """What a person wants to know of a run: steps, scores, time per step (mean of all but the first, which warms up)."""
+    """What a person wants to know of a run: steps, scores, mean seconds per step (but for the first, it warms up)."""
     trained = training_steps(steps)
     scores = [step["metrics"][SCORE] for step in trained if SCORE in step["metrics"]]
     times = [step["metrics"][STEP_TIME] for step in trained]

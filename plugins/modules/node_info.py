@@ -9,8 +9,8 @@ module: node_info
 short_description: Read what a host offers to a training node
 version_added: 0.1.0
 description:
-  - Reads memory, shared memory, processors, room and rights below given paths, who listens on given ports, and the Python
-    interpreters of the host. Changes nothing.
+  - Reads memory, shared memory, processors, room and rights below given paths, who listens on given ports, and the
+    Python interpreters of the host. Changes nothing.
   - Whether that is enough is for the filter P(rlops.verl.node_checks#filter) to judge.
 author:
   - rlops contributors (@rlops)
@@ -118,6 +118,7 @@ pythons:
 
 import os
 import pwd
+from concurrent.futures import ThreadPoolExecutor
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -165,10 +166,15 @@ def look_at_ports(ports: list[int], temp_dir: str | None) -> list[dict]:
 
 
 def look_at_pythons(module: AnsibleModule) -> list[dict]:
-    found = {}
-    for path in _python.candidates(module.params["python"], os.environ.get("PATH", os.defpath)):
+    def probe(path: str) -> _python.Interpreter | None:
         code, output, _errors = module.run_command([path, "-I", "-c", _python.PROBE])
-        interpreter = _python.parse_probe(output) if code == 0 else None
+        return _python.parse_probe(output) if code == 0 else None
+
+    found = {}
+    paths = _python.candidates(module.params["python"], os.environ.get("PATH", os.defpath))
+    with ThreadPoolExecutor(max_workers=8) as pool:
+        interpreters = list(pool.map(probe, paths))
+    for interpreter in interpreters:
         if interpreter is not None:
             found.setdefault(interpreter.path, interpreter.as_dict())
     return list(found.values())

@@ -9,8 +9,8 @@ module: node_route_info
 short_description: Find the own address and interface on the way to another host
 version_added: 0.1.0
 description:
-  - Asks the kernel which of this host's IPv4 addresses, and which interface, lead to a destination. Sends nothing to the
-    destination and needs no command on the host.
+  - Asks the kernel which of this host's IPv4 addresses, and which interface, lead to a destination. Sends nothing to
+    the destination and needs no command on the host.
   - That address is the one the other host can answer to, whatever C(hostname -i), C(/etc/hosts) or the default route
     say.
   - Fails when the destination has no IPv4 address, or when there is no route to it.
@@ -20,9 +20,9 @@ options:
   to:
     description:
       - Address or name of the destination. One of the host's own addresses gives that address and its interface.
-      - A loopback address, or a name that C(/etc/hosts) gives one, means this host itself. The answer is then the address
-        of the default route, since no other host could use the loopback address; without a default route it is the
-        loopback address.
+      - A loopback address, or a name that C(/etc/hosts) gives one, means this host itself. The answer is then the
+        address of the default route, since no other host could use the loopback address; without a default route it is
+        the loopback address.
     type: str
     required: true
 attributes:

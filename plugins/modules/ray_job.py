@@ -25,8 +25,8 @@ options:
     required: true
   state:
     description:
-      - V(submitted) makes sure that the job was submitted, V(stopped) that no attempt of it runs. A job that the cluster
-        does not know counts as stopped.
+      - V(submitted) makes sure that the job was submitted, V(stopped) that no attempt of it runs. A job that the
+        cluster does not know counts as stopped.
     type: str
     choices: [submitted, stopped]
     default: submitted
@@ -122,6 +122,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rlops.verl.plugins.module_utils import _ray_job
 from ansible_collections.rlops.verl.plugins.module_utils._ray_api import RayApi, RayApiError, RayJob
 from ansible_collections.rlops.verl.plugins.module_utils._ray_connection import RAY_API_OPTIONS, connect
+from ansible_collections.rlops.verl.plugins.module_utils._secrets import hidden_runtime_env
 from ansible_collections.rlops.verl.plugins.module_utils._wait import Timeout, wait_for
 
 
@@ -133,8 +134,8 @@ def show(status: str, params: dict) -> str:
     except ValueError:
         words = [params["entrypoint"]]
     lines += [f"  {shlex.quote(word)}" for word in words]
-    for name in sorted(params["runtime_env"]):
-        lines.append(f"runtime_env.{name}: {params['runtime_env'][name]}")
+    for name, value in sorted(hidden_runtime_env(params["runtime_env"]).items()):
+        lines.append(f"runtime_env.{name}: {value}")
     return "\n".join(lines) + "\n"
 
 
@@ -152,8 +153,8 @@ def submit(module: AnsibleModule, api: RayApi) -> None:
     plan = _ray_job.plan(read_jobs(module, api), base, module.params["exclusive"], module.params["resubmit"])
     if plan.action == "refuse":
         module.fail_json(
-            msg=f"job {base} is not submitted: {plan.reason}, wanted an idle cluster. Wait for its end, or stop it with "
-            "the module rlops.verl.ray_job and state=stopped, then run again."
+            msg=f"job {base} is not submitted: {plan.reason}, wanted an idle cluster. Wait for its end, or stop it "
+            "with the module rlops.verl.ray_job and state=stopped, then run again."
         )
     changed = plan.action == "submit"
     result = {

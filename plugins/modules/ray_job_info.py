@@ -24,8 +24,8 @@ options:
     required: true
   log_offset:
     description:
-      - Number of characters of the driver log that are known already. What lies behind is returned, in whole lines while
-        the job runs. A negative number returns no log.
+      - Number of characters of the driver log that are known already. What lies behind is returned, in whole lines
+        while the job runs. A negative number returns no log.
       - A number larger than the log, as after a restart of the head, returns it from its start.
     type: int
     default: -1
@@ -70,7 +70,7 @@ job:
     terminal: {description: Whether it has ended., type: bool}
     message: {description: Ray's words about the status., type: str}
     entrypoint: {description: The command., type: str}
-    driver_exit_code: {description: "Exit code of the driver, null until it ends or where Ray does not know it.", type: int}
+    driver_exit_code: {description: "Exit code of the driver, null where Ray does not know it (yet).", type: int}
     driver_node_id: {description: Node that the driver ran on., type: str}
     start_time_ms: {description: "Start, in milliseconds since 1970.", type: int}
     end_time_ms: {description: "End, in milliseconds since 1970, or 0.", type: int}

@@ -17,7 +17,7 @@ description:
   - A node whose processes have died is noticed and started anew. A node that was started with another command or other
     variables is restarted.
   - Before a restart or a stop, the cluster at O(dashboard_url) is asked for its jobs. While one runs, the task fails and
-    names it. A cluster that does not answer is taken to run none.
+    names it. A cluster that does not answer is taken to run none, one that refuses the token is not.
   - A node that does not come up within O(timeout) is ended, and the task fails with the last lines of O(log_file).
 author:
   - rlops contributors (@rlops)
@@ -43,8 +43,8 @@ options:
     required: true
   env_file:
     description:
-      - File with lines C(NAME=value) which become the node's environment, over C(PATH), C(HOME), C(USER), C(LOGNAME) and
-        C(LANG), which the module sets. In check mode it need not exist yet.
+      - File with lines C(NAME=value) which become the node's environment, over C(PATH), C(HOME), C(USER), C(LOGNAME)
+        and C(LANG), which the module sets. In check mode it need not exist yet.
     type: path
   environment:
     description: Further variables of the node, over those of O(env_file). Give their values as text.
@@ -52,7 +52,8 @@ options:
     default: {}
   state_file:
     description:
-      - File in which the module keeps what it started. Its directory must exist. It is removed when the node is stopped.
+      - File in which the module keeps what it started. Its directory must exist. It is removed when the node is
+        stopped.
     type: path
     required: true
   log_file:
@@ -64,6 +65,7 @@ options:
       - Address of the cluster's dashboard, where its jobs can be asked for before the node is restarted or stopped.
         Without it nothing is asked.
     type: str
+    required: false
   force:
     description: Restart or stop the node even while a job runs.
     type: bool
@@ -195,12 +197,17 @@ class Node:
             return
         try:
             running = sorted(job.submission_id for job in connect(self.module).jobs() if not job.terminal)
-        except RayApiError:
+        except RayApiError as error:
+            if error.status in (401, 403):  # the API lives, so a job may run
+                self.module.fail_json(
+                    msg=f"Ray on this host has to {action}, but the cluster does not say whether a job runs: {error}"
+                )
             return
         if running:
             self.module.fail_json(
-                msg=f"Ray on this host has to {action}, but a job runs on the cluster: found {', '.join(running)}, wanted "
-                "none. Wait for its end or stop it, then run again; to end it with Ray, set ray_cluster_force to true.",
+                msg=f"Ray on this host has to {action}, but a job runs on the cluster: found {', '.join(running)}, "
+                "wanted none. Wait for its end or stop it, then run again; to end it with Ray, "
+                "set ray_cluster_force to true.",
                 running_jobs=running,
             )
 

@@ -10,11 +10,11 @@ short_description: Record the checks of a stage and fail when one of them is an 
 version_added: 0.1.0
 description:
   - Writes the checks of one stage (preflight, runtime, cluster, training, checkpoint, model, or one of your own) to a
-    JSON file, shows failed checks of level V(warning) as warnings, and fails with all failed checks of level V(error) in
-    one message.
+    JSON file, shows failed checks of level V(warning) as warnings, and fails with all failed checks of level V(error)
+    in one message.
   - The summary, the report, CI and people read the same file.
-  - The moment of the check and the measured values are refreshed in the file at every run. That alone does not count as a
-    change; another conclusion, another set of results or other details do.
+  - The moment of the check and the measured values are refreshed in the file at every run. That alone does not count as
+    a change; another conclusion, another set of results or other details do.
   - A file that cannot be written is a warning, so that it does not hide what the checks say.
 author:
   - rlops contributors (@rlops)

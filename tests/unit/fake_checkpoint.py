@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, rlops contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 
-"""Checkpoints as verl lays them out, with small archives in the place of tensors, and a merger in the place of verl's."""
+"""Checkpoints as verl lays them out, with small archives in the place of tensors, and a merger in that of verl's."""
 
 from __future__ import annotations
 
@@ -74,7 +74,8 @@ def cut(path: Path, keep: float = 0.5) -> None:
 MERGER = f"""#!{sys.executable}
 import json, os, pathlib, sys, time
 if sys.argv[1] == "-c":
-    print(json.dumps({{"python": "3.11.0", "verl": "0.9.1", "torch": "2.13.0", "transformers": "5.10.4", "safetensors": "0.8"}}))
+    versions = {{"verl": "0.9.1", "torch": "2.13.0", "transformers": "5.10.4", "safetensors": "0.8"}}
+    print(json.dumps({{"python": "3.11.0", **versions}}))
     sys.exit(0)
 assert sys.argv[1:4] == ["-m", "verl.model_merger", "merge"], sys.argv
 target = pathlib.Path(sys.argv[sys.argv.index("--target_dir") + 1])

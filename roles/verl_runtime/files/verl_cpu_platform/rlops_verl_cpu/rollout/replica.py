@@ -62,5 +62,5 @@ class HFReplica(RolloutReplica):
         )
 
 
-def _node_id(_: Any) -> str:
+def _node_id(_worker: Any) -> str:
     return ray.get_runtime_context().get_node_id()

@@ -1,0 +1,33 @@
+# Copyright: (c) 2026, rlops contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+
+"""Variables whose values are nobody's business: shown by name, without their value."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+HIDDEN = "********"
+_SECRET = re.compile(
+    r"(?:^|_)(?:(?:API|ACCESS|SECRET|PRIVATE)_?KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)(?:_|$)", re.IGNORECASE
+)
+
+
+def is_secret(name: str) -> bool:
+    """True for names such as ``WANDB_API_KEY`` and ``HF_TOKEN``; false for ``TOKENIZERS_PARALLELISM``."""
+    return _SECRET.search(name) is not None
+
+
+def hidden(variables: Mapping[str, Any]) -> dict[str, Any]:
+    """The same variables, secret ones without their value."""
+    return {name: HIDDEN if is_secret(str(name)) else value for name, value in variables.items()}
+
+
+def hidden_runtime_env(runtime_env: Mapping[str, Any]) -> dict[str, Any]:
+    """Ray's runtime environment of a job, secret variables without their value."""
+    shown = dict(runtime_env)
+    if isinstance(shown.get("env_vars"), Mapping):
+        shown["env_vars"] = hidden(shown["env_vars"])
+    return shown

@@ -206,17 +206,16 @@ def _directories(node: Mapping[str, Any]) -> Checks:
 
 def _free_ports(node: Mapping[str, Any], ports: Mapping[str, int]) -> dict[str, Any]:
     names = {number: name for name, number in ports.items()}
-    taken = [listener for listener in node["listeners"] if not listener["own"]]
-
-    def describe(listener: Mapping[str, Any]) -> str:
-        who = f"process {listener['pid']} ({listener['command']})" if listener["pid"] else "a program of another user"
-        return f"{names[listener['port']]} port {listener['port']} taken by {who}"
-
-    variables = ", ".join(f"ray_cluster_ports.{names[listener['port']]}" for listener in taken)
+    taken: dict[str, list[str]] = {}
+    for listener in node["listeners"]:
+        if not listener["own"]:
+            who = f"process {listener['pid']}, {listener['command']}" if listener["pid"] else "a program of another user"
+            taken.setdefault(who, []).append(f"{listener['port']} ({names[listener['port']]})")
+    found = "; ".join(f"{', '.join(numbers)} taken by {who}" for who, numbers in taken.items())
     return check(
         "free-ports",
         not taken,
-        "; ".join(map(describe, taken)) or f"{len(ports)} ports free or in use by this cluster's Ray",
+        found or f"{len(ports)} ports free or in use by this cluster's Ray",
         "ports that no other program listens on",
-        f"End that program, or choose other ports in {variables}." if taken else "",
+        "End that program, or choose other numbers in ray_cluster_ports." if taken else "",
     )

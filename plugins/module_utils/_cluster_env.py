@@ -86,7 +86,9 @@ def env_checks(wanted: Mapping[str, Mapping[str, str]], found: Mapping[str, Mapp
         else:
             wrong = [(name, value) for name, value in sorted(variables.items()) if seen.get(name) != value]
             problem = "; ".join(
-                f"{name} with another value" if is_secret(name) else f"{name}={seen.get(name, '(unset)')} instead of {value}"
+                f"{name} with another value"
+                if is_secret(name)
+                else f"{name}={seen.get(name, '(unset)')} instead of {value}"
                 for name, value in wrong
             )
         checks.append(

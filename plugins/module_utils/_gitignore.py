@@ -100,8 +100,8 @@ def _translate(text: str, anchored: bool) -> str:
             end = position
             while text[end : end + 1] == "*":
                 end += 1
-            is_part = text[:position].endswith(("/", "")[position == 0]) and text[end : end + 1] in ("", "/")
-            if anchored and end - position > 1 and is_part:
+            whole_part = (position == 0 or text[position - 1] == "/") and text[end : end + 1] in ("", "/")
+            if anchored and whole_part and end - position > 1:
                 # Any number of directories, none too.
                 regex += "(?:.*/)?" if end < len(text) else ".*"
                 end += end < len(text)

@@ -209,8 +209,9 @@ def _free_ports(node: Mapping[str, Any], ports: Mapping[str, int]) -> dict[str, 
     taken: dict[str, list[str]] = {}
     for listener in node["listeners"]:
         if not listener["own"]:
-            who = f"process {listener['pid']}, {listener['command']}" if listener["pid"] else "a program of another user"
-            taken.setdefault(who, []).append(f"{listener['port']} ({names[listener['port']]})")
+            pid, number = listener["pid"], listener["port"]
+            who = f"process {pid}, {listener['command']}" if pid else "a program of another user"
+            taken.setdefault(who, []).append(f"{number} ({names[number]})")
     found = "; ".join(f"{', '.join(numbers)} taken by {who}" for who, numbers in taken.items())
     return check(
         "free-ports",

@@ -19,7 +19,8 @@ options:
     description:
       - "The declaration: C(name), C(release), C(nnodes), C(slots_per_node), C(model_path), C(critic_model_path),
         C(train_files), C(val_files), C(overrides), C(env_vars), C(working_dir), C(excludes), C(runs_dir) and C(python).
-        They are the variables of the role P(rlops.verl.ppo_training#role)."
+        They are the variables of the role P(rlops.verl.ppo_training#role). C(working_dir_digest), from
+        M(rlops.verl.ray_working_dir_info), may be added."
     type: dict
     required: true
   accelerator_overrides:

@@ -148,21 +148,44 @@ class RayApi:
         }
         return str(self._json("POST", "/api/jobs/", body)["submission_id"])
 
+    def has_package(self, name: str) -> bool:
+        """Whether the cluster stores a package. It then keeps it for ten minutes, even without a job that uses it."""
+        try:
+            self._request("GET", f"/api/packages/gcs/{quote(name, safe='')}")
+        except RayApiError as error:
+            if error.status == 404:
+                return False
+            raise
+        return True
+
+    def upload_package(self, name: str, archive: bytes) -> None:
+        """Store a zip archive, which a runtime environment then names as ``gcs://<name>``."""
+        self._request("PUT", f"/api/packages/gcs/{quote(name, safe='')}", archive, "application/octet-stream")
+
     def stop(self, submission_id: str) -> bool:
         """Ask for the job to be stopped; True when it was still running."""
         return bool(self._json("POST", f"/api/jobs/{quote(submission_id, safe='')}/stop").get("stopped"))
 
     def _json(self, method: str, path: str, body: object = None) -> Any:
-        url = self._url + path
+        data = None if body is None else json.dumps(body).encode()
+        text = self._request(method, path, data, "application/json").decode(errors="replace")
+        try:
+            return json.loads(text)
+        except ValueError as error:
+            raise RayApiError(
+                f"{method} {path} at {self._url}: the answer is not JSON ({text[:80]!r}). "
+                "Does another program listen on this port?",
+                200,
+            ) from error
+
+    def _request(self, method: str, path: str, data: bytes | None = None, content_type: str = "") -> bytes:
         headers = {"Accept": "application/json"}
         if self._token:
             headers["Authorization"] = f"Bearer {self._token}"
-        data = None
-        if body is not None:
-            data = json.dumps(body).encode()
-            headers["Content-Type"] = "application/json"
+        if data is not None:
+            headers["Content-Type"] = content_type
         try:
-            status, answer = self._fetch(method, url, headers, data)
+            status, answer = self._fetch(method, self._url + path, headers, data)
         except ConnectionError as error:
             raise RayApiError(
                 f"Ray's API at {self._url} does not answer ({error}). Is the head's Ray running, and is this the "
@@ -175,15 +198,8 @@ class RayApi:
                 "the running cluster differ: distribute the cluster's token, or point to the right token file.",
                 status,
             )
-        text = answer.decode(errors="replace")
-        if status >= 400:
-            reason = text.strip().splitlines()[-1] if text.strip() else "no reason given"
+        if status >= 300:
+            text = answer.decode(errors="replace").strip()
+            reason = text.splitlines()[-1] if text else "no reason given"
             raise RayApiError(f"{method} {path} at {self._url}: HTTP {status}: {reason}", status)
-        try:
-            return json.loads(text)
-        except ValueError as error:
-            raise RayApiError(
-                f"{method} {path} at {self._url}: the answer is not JSON ({text[:80]!r}). "
-                "Does another program listen on this port?",
-                status,
-            ) from error
+        return answer

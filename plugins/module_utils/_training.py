@@ -30,7 +30,7 @@ def plan(declared: Mapping[str, Any], accelerator_overrides: Mapping[str, Any]) 
 
     ``declared`` has ``name``, ``release``, ``nnodes``, ``slots_per_node``, ``model_path``, ``critic_model_path``,
     ``train_files``, ``val_files``, ``overrides``, ``env_vars``, ``working_dir``, ``excludes``, ``runs_dir`` and
-    ``python``. Returns ``id`` (name and digest of what was declared), ``run_dir``, ``checkpoint_dir``, ``overrides``
+    ``python``, and may have ``working_dir_digest``, which stands for the content of ``working_dir``. Returns ``id`` (name and digest of what was declared), ``run_dir``, ``checkpoint_dir``, ``overrides``
     (nested, for the checks), ``arguments``, ``entrypoint``, ``runtime_env``, ``shown`` (the job for people, without
     secrets) and ``total_steps`` (None when it follows from the data). Raises DeclarationError.
     """
@@ -60,6 +60,8 @@ def plan(declared: Mapping[str, Any], accelerator_overrides: Mapping[str, Any]) 
         "actor_rollout_ref.model.path": declared["model_path"],
         "critic.model.path": declared["critic_model_path"] or declared["model_path"],
     }
+    # Absent without a working directory, so that the ids of such runs do not depend on it.
+    content = {"working_dir_digest": declared["working_dir_digest"]} if declared.get("working_dir_digest") else {}
     try:
         merged = _hydra.merge(accelerator_overrides, derived, declared["overrides"])
         # Everything that makes it this training and no other. Where it puts its files follows from that.
@@ -69,6 +71,7 @@ def plan(declared: Mapping[str, Any], accelerator_overrides: Mapping[str, Any]) 
             "env_vars": declared["env_vars"],
             "working_dir": declared["working_dir"],
             "excludes": declared["excludes"],
+            **content,
         }
         run_id = f"{name}-{spec_digest(spec)}"
         run_dir = f"{declared['runs_dir'].rstrip('/')}/{name}/{run_id}"
@@ -88,7 +91,12 @@ def plan(declared: Mapping[str, Any], accelerator_overrides: Mapping[str, Any]) 
         "arguments": arguments,
         "entrypoint": shlex.join(entrypoint),
         "runtime_env": environment,
-        "shown": {"submission_id": run_id, "entrypoint": entrypoint, "runtime_env": hidden_runtime_env(environment)},
+        "shown": {
+            "submission_id": run_id,
+            "entrypoint": entrypoint,
+            "runtime_env": hidden_runtime_env(environment),
+            **content,
+        },
         "total_steps": total.value if total is not None and isinstance(total.value, int) else None,
     }
 

@@ -4,9 +4,9 @@
 """The working directory of a Ray job as the package that Ray's nodes unpack.
 
 Ray's REST API takes no directory, only the address of a package. What Ray's own client does with a directory is done
-here without Ray (2.60: ``ray/_private/runtime_env/packaging.py``): its files become an uncompressed zip archive, without
-a directory around them, which is named after its content. The name is made in another way, so that a package of Ray's
-client is not found again.
+here without Ray (2.60: ``ray/_private/runtime_env/packaging.py``): its files become an uncompressed zip archive, with
+no directory around them, which is named after its content. The name is made in another way, so a package that Ray's
+client has sent is not found again.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from ansible_collections.rlops.verl.plugins.module_utils._sizes import human
@@ -37,8 +38,9 @@ from ansible_collections.rlops.verl.plugins.module_utils._working_dir_files impo
 LARGEST_PACKAGE = 100 * 1024**2
 # What a verl job imports. The working directory comes first on its search path.
 PACKAGES = (
-    "accelerate datasets hydra megatron numpy omegaconf peft ray sglang tensordict torch transformers verl vllm"
-).split()
+    *("accelerate", "datasets", "hydra", "megatron", "numpy", "omegaconf", "peft", "ray", "sglang", "tensordict"),
+    *("torch", "transformers", "verl", "vllm"),
+)
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class Package:
     members: Sequence[Member]
     contents: Sequence[bytes]
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """32 hexadecimal digits for names, permissions and contents. Times and owners do not count."""
         digest = hashlib.sha256()
@@ -128,8 +130,8 @@ def size_check(path: str, members: Sequence[Member], largest: int = LARGEST_PACK
         False,
         f"{found}, most of it in {heavy}",
         f"at most {human(largest)}, the most that Ray's dashboard takes",
-        "Exclude what the job does not need with ppo_training_excludes (excludes of the job's runtime environment), such "
-        f"as '/{heaviest(members)[0][0]}', and keep large data outside, where all nodes find it under the same path.",
+        "Exclude what the job does not need with ppo_training_excludes (excludes of the job's runtime environment), "
+        f"such as '/{heaviest(members)[0][0]}'. Large data belong where all nodes find them under the same path.",
     )
 
 
@@ -189,7 +191,7 @@ def shadowing(members: Sequence[Member], standard_library: Collection[str]) -> l
     for member in members:
         top, _slash, rest = member.path.partition("/")
         name, _dot, suffix = top.partition(".")
-        is_module = not rest and not member.is_dir and (suffix == "py" or suffix.endswith("so"))
+        is_module = not rest and not member.is_dir and (suffix == "py" or suffix.split(".")[-1] == "so")
         # A directory without it is found only where nothing else has the name.
         is_package = rest == "__init__.py"
         if (is_module or is_package) and (name in standard_library or name in PACKAGES):
@@ -200,6 +202,8 @@ def shadowing(members: Sequence[Member], standard_library: Collection[str]) -> l
 def standard_library() -> Collection[str]:
     """Names of the modules of Python's standard library."""
     names: Collection[str] | None = getattr(sys, "stdlib_module_names", None)
-    if names is None:  # Python 3.9
-        names = {*sys.builtin_module_names, *(module.name for module in pkgutil.iter_modules([os.path.dirname(os.__file__)]))}
-    return names
+    if names is not None:
+        return names
+    # Python 3.9 has no list of them.
+    found = {module.name for module in pkgutil.iter_modules([os.path.dirname(os.__file__)])}
+    return found.union(sys.builtin_module_names) - {"test"}

@@ -34,9 +34,19 @@ options:
     description: Shell command that the cluster runs on its head. Required with O(state=submitted).
     type: str
   runtime_env:
-    description: Ray's runtime environment of the job, such as C(env_vars), C(working_dir) and C(excludes).
+    description:
+      - Ray's runtime environment of the job, such as C(env_vars), C(working_dir) and C(excludes).
+      - A C(working_dir) that is a directory of the host that the module runs on is sent to the cluster as a package of
+        at most 100 MiB, from which each node of the job gets a copy. M(rlops.verl.ray_working_dir_info) says what is
+        sent. The address of a package, such as C(https://HOST/code.zip), is passed on.
     type: dict
     default: {}
+  working_dir_digest:
+    description:
+      - Fail when the content of the C(working_dir) in O(runtime_env) has another digest than this one by now. Without
+        it, what is there at the time is sent.
+      - When O(submission_id) is derived from the digest, this makes sure that the job runs what its name says.
+    type: str
   metadata:
     description: Names and values attached to the job. Values become text.
     type: dict
@@ -71,6 +81,7 @@ attributes:
 seealso:
   - module: rlops.verl.ray_job_follow
   - module: rlops.verl.ray_job_info
+  - module: rlops.verl.ray_working_dir_info
 """
 
 EXAMPLES = r"""
@@ -81,6 +92,16 @@ EXAMPLES = r"""
     submission_id: ppo-1a2b3c
     entrypoint: /opt/verl/env/current/bin/python -m verl.trainer.main_ppo trainer.nnodes=2
     exclusive: true
+
+- name: Run a program of a directory on this host
+  rlops.verl.ray_job:
+    dashboard_url: http://10.0.0.1:8265
+    token_path: /opt/verl/etc/ray_token
+    submission_id: evaluate-1
+    entrypoint: python evaluate.py
+    runtime_env:
+      working_dir: /srv/evaluation
+      excludes: ["/data/", "*.log"]
 
 - name: Stop it
   rlops.verl.ray_job:
@@ -113,20 +134,25 @@ reason:
   returned: success, with O(state=submitted)
   type: str
   sample: the cluster does not know it
+working_dir:
+  description: Address of the package of the C(working_dir) that the job was (or would be, in check mode) submitted with.
+  returned: when a directory of this host is sent
+  type: str
+  sample: gcs://_ray_pkg_4f1c0e5b9d8a7c63e2b1a0f9d8c7b6a5.zip
 """
 
 import shlex
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.rlops.verl.plugins.module_utils import _ray_job
+from ansible_collections.rlops.verl.plugins.module_utils import _ray_job, _verdict, _working_dir
 from ansible_collections.rlops.verl.plugins.module_utils._ray_api import RayApi, RayApiError, RayJob
 from ansible_collections.rlops.verl.plugins.module_utils._ray_connection import RAY_API_OPTIONS, connect
 from ansible_collections.rlops.verl.plugins.module_utils._secrets import hidden_runtime_env
 from ansible_collections.rlops.verl.plugins.module_utils._wait import Timeout, wait_for
 
 
-def show(status: str, params: dict) -> str:
+def show(status: str, params: dict, package: _working_dir.Package | None) -> str:
     """The job as it stands in a diff: one argument a line."""
     lines = [f"status: {status}", "entrypoint:"]
     try:
@@ -136,6 +162,8 @@ def show(status: str, params: dict) -> str:
     lines += [f"  {shlex.quote(word)}" for word in words]
     for name, value in sorted(hidden_runtime_env(params["runtime_env"]).items()):
         lines.append(f"runtime_env.{name}: {value}")
+    if package is not None:
+        lines.append(f"sent as {package.uri}: {_working_dir.count(package.members)}")
     return "\n".join(lines) + "\n"
 
 
@@ -146,6 +174,26 @@ def read_jobs(module: AnsibleModule, api: RayApi) -> list[RayJob]:
         if error.status == 0 and module.check_mode and module.params["assume_cluster"]:
             return []
         module.fail_json(msg=str(error))
+
+
+def read_working_dir(module: AnsibleModule) -> _working_dir.Package | None:
+    """The package of the job's working directory; None when it has none, or one that Ray can get by itself."""
+    path = module.params["runtime_env"].get("working_dir")
+    if not _working_dir.is_directory(path):
+        return None
+    excludes = module.params["runtime_env"].get("excludes") or []
+    if not isinstance(excludes, list) or not all(isinstance(pattern, str) for pattern in excludes):
+        module.fail_json(msg=f"runtime_env.excludes: found {excludes!r}, wanted a list of patterns. Write it as a list.")
+    checks, package = _working_dir.prepare(path, excludes)
+    if package is None:
+        module.fail_json(msg="\n".join(map(_verdict.sentence, _verdict.failed(checks, "error"))))
+    wanted = module.params["working_dir_digest"]
+    if wanted and wanted != package.digest:
+        module.fail_json(
+            msg=f"{path}: found content with the digest {package.digest}, wanted {wanted}. Files were changed since the "
+            "digest was taken: run again."
+        )
+    return package
 
 
 def submit(module: AnsibleModule, api: RayApi) -> None:
@@ -165,13 +213,20 @@ def submit(module: AnsibleModule, api: RayApi) -> None:
         "reason": plan.reason,
     }
     if changed:
-        result["diff"] = {"before": "", "after": show(f"submitted as {plan.submission_id}", module.params)}
+        package = read_working_dir(module)
+        runtime_env = dict(module.params["runtime_env"])
+        if package is not None:
+            result["working_dir"] = runtime_env["working_dir"] = package.uri
+        result["diff"] = {"before": "", "after": show(f"submitted as {plan.submission_id}", module.params, package)}
         if not module.check_mode:
             try:
+                # Asked each time, also where it is there: the cluster then keeps it until the job uses it.
+                if package is not None and not api.has_package(package.name):
+                    api.upload_package(package.name, package.archive())
                 api.submit(
                     plan.submission_id,
                     module.params["entrypoint"],
-                    module.params["runtime_env"],
+                    runtime_env,
                     {str(key): str(value) for key, value in module.params["metadata"].items()},
                 )
             except RayApiError as error:
@@ -211,6 +266,7 @@ def main() -> None:
             "state": {"type": "str", "choices": ["submitted", "stopped"], "default": "submitted"},
             "entrypoint": {"type": "str"},
             "runtime_env": {"type": "dict", "default": {}},
+            "working_dir_digest": {"type": "str"},
             "metadata": {"type": "dict", "default": {}},
             "exclusive": {"type": "bool", "default": False},
             "resubmit": {"type": "bool", "default": True},

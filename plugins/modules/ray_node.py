@@ -16,8 +16,8 @@ description:
     clusters of the same host are never touched, which C(ray stop) cannot promise.
   - A node whose processes have died is noticed and started anew. A node that was started with another command or other
     variables is restarted.
-  - Before a restart or a stop, the cluster at O(dashboard_url) is asked for its jobs. While one runs, the task fails, and
-    names it. A cluster that does not answer is taken to run none, one that refuses the token is not.
+  - Before a restart or a stop, the cluster at O(dashboard_url) is asked for its jobs. While one runs, the task fails
+    and names it. A cluster that does not answer is taken to run none, one that refuses the token is not.
   - A node that does not come up within O(timeout) is ended, and the task fails with the last lines of O(log_file).
 author:
   - rlops contributors (@rlops)

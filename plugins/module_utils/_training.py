@@ -30,9 +30,10 @@ def plan(declared: Mapping[str, Any], accelerator_overrides: Mapping[str, Any]) 
 
     ``declared`` has ``name``, ``release``, ``nnodes``, ``slots_per_node``, ``model_path``, ``critic_model_path``,
     ``train_files``, ``val_files``, ``overrides``, ``env_vars``, ``working_dir``, ``excludes``, ``runs_dir`` and
-    ``python``, and may have ``working_dir_digest``, which stands for the content of ``working_dir``. Returns ``id`` (name and digest of what was declared), ``run_dir``, ``checkpoint_dir``, ``overrides``
-    (nested, for the checks), ``arguments``, ``entrypoint``, ``runtime_env``, ``shown`` (the job for people, without
-    secrets) and ``total_steps`` (None when it follows from the data). Raises DeclarationError.
+    ``python``, and may have ``working_dir_digest``, which stands for the content of ``working_dir``. Returns ``id``
+    (name and digest of what was declared), ``run_dir``, ``checkpoint_dir``, ``overrides`` (nested, for the checks),
+    ``arguments``, ``entrypoint``, ``runtime_env``, ``shown`` (the job for people, without secrets) and ``total_steps``
+    (None when it follows from the data). Raises DeclarationError.
     """
     name = str(declared["name"])
     if not _NAME.fullmatch(name):

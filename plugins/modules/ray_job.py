@@ -135,7 +135,8 @@ reason:
   type: str
   sample: the cluster does not know it
 working_dir:
-  description: Address of the package of the C(working_dir) that the job was (or would be, in check mode) submitted with.
+  description:
+    - Address of the package of the C(working_dir) that the job was (or would be, in check mode) submitted with.
   returned: when a directory of this host is sent
   type: str
   sample: gcs://_ray_pkg_4f1c0e5b9d8a7c63e2b1a0f9d8c7b6a5.zip
@@ -183,15 +184,17 @@ def read_working_dir(module: AnsibleModule) -> _working_dir.Package | None:
         return None
     excludes = module.params["runtime_env"].get("excludes") or []
     if not isinstance(excludes, list) or not all(isinstance(pattern, str) for pattern in excludes):
-        module.fail_json(msg=f"runtime_env.excludes: found {excludes!r}, wanted a list of patterns. Write it as a list.")
+        module.fail_json(
+            msg=f"runtime_env.excludes: found {excludes!r}, wanted a list of patterns. Write it as a list."
+        )
     checks, package = _working_dir.prepare(path, excludes)
     if package is None:
         module.fail_json(msg="\n".join(map(_verdict.sentence, _verdict.failed(checks, "error"))))
     wanted = module.params["working_dir_digest"]
     if wanted and wanted != package.digest:
         module.fail_json(
-            msg=f"{path}: found content with the digest {package.digest}, wanted {wanted}. Files were changed since the "
-            "digest was taken: run again."
+            msg=f"{path}: found content with the digest {package.digest}, wanted {wanted}. Files were changed since "
+            "the digest was taken: run again."
         )
     return package
 

@@ -115,7 +115,7 @@ class RayApi:
 
     def jobs(self) -> list[RayJob]:
         """Jobs that were submitted (drivers that joined by themselves have no submission id and are left out)."""
-        return [job for job in map(parse_job, self._json("GET", "/api/jobs/")) if job.submission_id]
+        return [job for job in map(parse_job, self._json("GET", "/api/jobs/", kind=list)) if job.submission_id]
 
     def job(self, submission_id: str) -> RayJob | None:
         """The job, or None when the cluster does not know it."""
@@ -166,17 +166,20 @@ class RayApi:
         """Ask for the job to be stopped; True when it was still running."""
         return bool(self._json("POST", f"/api/jobs/{quote(submission_id, safe='')}/stop").get("stopped"))
 
-    def _json(self, method: str, path: str, body: object = None) -> Any:
+    def _json(self, method: str, path: str, body: object = None, kind: type = dict) -> Any:
         data = None if body is None else json.dumps(body).encode()
         text = self._request(method, path, data, "application/json").decode(errors="replace")
         try:
-            return json.loads(text)
-        except ValueError as error:
+            answer = json.loads(text)
+        except ValueError:
+            answer = None
+        if not isinstance(answer, kind):
             raise RayApiError(
-                f"{method} {path} at {self._url}: the answer is not JSON ({text[:80]!r}). "
+                f"{method} {path} at {self._url}: the answer is not Ray's ({text[:80]!r}). "
                 "Does another program listen on this port?",
                 200,
-            ) from error
+            )
+        return answer
 
     def _request(self, method: str, path: str, data: bytes | None = None, content_type: str = "") -> bytes:
         headers = {"Accept": "application/json"}

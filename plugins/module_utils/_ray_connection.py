@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Mapping
+from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError, URLError
 
@@ -29,7 +29,7 @@ def read_token(path: str | None) -> str:
     if not path:
         return ""
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(path, encoding="utf-8", errors="replace") as file:
             token = file.read().strip()
     except OSError as error:
         raise ValueError(
@@ -38,6 +38,9 @@ def read_token(path: str | None) -> str:
         ) from error
     if not token:
         raise ValueError(f"token_path: {path} is empty, wanted the cluster's token")
+    # What no HTTP header can hold would end in an error that shows it.
+    if not token.isascii() or not token.isprintable():
+        raise ValueError(f"token_path: {path} holds more than one line of ASCII text, wanted the cluster's token alone")
     return token
 
 
@@ -67,7 +70,8 @@ def connect(module: AnsibleModule) -> RayApi:
             return error.code, error.read()
         except URLError as error:
             raise ConnectionError(error.reason) from error
-        except (socket.timeout, OSError) as error:
+        # The last one for addresses such as "localhost".
+        except (HTTPException, OSError, ValueError) as error:
             raise ConnectionError(error) from error
 
     return RayApi(module.params["dashboard_url"], token, fetch)

@@ -81,13 +81,19 @@ def plan(declared: Mapping[str, Any], accelerator_overrides: Mapping[str, Any]) 
         arguments = _hydra.to_arguments(merged)
     except _hydra.OverrideError as error:
         raise DeclarationError(f"ppo_training_overrides: {error}. Change ppo_training_overrides.") from error
+    checkpoint_dir = merged["trainer.default_local_dir"].value if "trainer.default_local_dir" in merged else None
+    if not isinstance(checkpoint_dir, str):
+        raise DeclarationError(
+            f"ppo_training_overrides: found {checkpoint_dir!r} as trainer.default_local_dir, wanted a directory. "
+            "Change ppo_training_overrides; a value or nothing at trainer drops what belongs below it."
+        )
     environment = runtime_env(declared)
     total = merged.get("trainer.total_training_steps")
     entrypoint = [declared["python"], "-m", "verl.trainer.main_ppo", *arguments]
     return {
         "id": run_id,
         "run_dir": run_dir,
-        "checkpoint_dir": str(merged["trainer.default_local_dir"].value),
+        "checkpoint_dir": checkpoint_dir,
         "overrides": _hydra.to_mapping(merged),
         "arguments": arguments,
         "entrypoint": shlex.join(entrypoint),

@@ -9,8 +9,10 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-_ANSI = re.compile(r"\x1b\[[0-9;]*m")
-_ACTOR = re.compile(r"^\((?P<actor>[\w.:+-]+) pid=\d+(?:, ip=[^)]+)?\) ?")
+# Colours, and the movements of the cursor by which tqdm keeps several bars apart.
+_ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+# "(Worker pid=1, ip=10.0.0.2) ", without the name while Ray does not know it yet.
+_ACTOR = re.compile(r"^\((?:[\w.:+-]+ )?pid=\d+(?:, ip=[^)]+)?\) ?")
 _STEP = re.compile(r"step:(\d+) - ")
 _NUMPY = re.compile(r"^np\.\w+\((.*)\)$")
 # A line that ends a traceback: a dotted class name, then its message.
@@ -20,8 +22,15 @@ _EXCEPTION = re.compile(
 # Exceptions by which Ray reports that another process failed: the cause stands before or below them.
 _WRAPPERS = {"RayTaskError", "ActorDiedError", "RayActorError", "ActorUnavailableError", "WorkerCrashedError"}
 
-# tqdm: "name:  25%|##5   | 1/4 [00:10<00:31, 10.58s/it]"
-_PROGRESS_BAR = re.compile(r"\d+%\|.*\| \d+/\d+ \[")
+# tqdm: "name:  25%|##5   | 1/4 [00:10<00:31, 10.58s/it]", and "name: 12it [00:03,  3.92it/s]" without a total. Text that
+# follows without a space is no part of the bar: it was written by somebody else, and is worth a look.
+_PROGRESS_BAR = re.compile(
+    r"(?:^|\s)\d\S*(?: \w+)? \[(?:\d+:)?\d\d:\d\d(?:<|, +[\d.?]+ ?\w*/ ?\w)[^\]]*\]+(?!\S)"
+)
+
+# Part of a printed dictionary, which may be cut into lines between any two words.
+_LITERAL = re.compile(r"$|[\s'\"(){}\[\]:,]|(?:None|True|False|-?[\d.][\d.e+-]*)[)}\],]*$")
+_QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
 
 SCORE = "critic/score/mean"
 STEP_TIME = "timing_s/step"
@@ -42,22 +51,35 @@ class LogView:
 
     def __init__(self) -> None:
         self._folded = 0
+        self._open = 0
+        self._actor = ""
 
     def show(self, line: str) -> list[str]:
         """What is to be shown for one more line: none, one or two lines."""
         text = _ANSI.sub("", line).rstrip().rpartition("\r")[2]
         content = plain(text)
-        if self._folded:
-            if not content.strip() or content.startswith(" "):
-                self._folded += 1
-                return []
-            note = f"({self._folded} lines of configuration)"
-            self._folded = 0
-            return [note, *self.show(text)]
-        if content.startswith("{'") and content.count("{") > content.count("}"):
-            self._folded = 1
+        actor = text[: len(text) - len(content)]
+        if self._folded and actor == self._actor:
+            if not _LITERAL.match(content):
+                return [self._note(), *self.show(text)]
+            self._folded += 1
+            self._open += _opened(content)
+            return [] if self._open > 0 else [self._note()]
+        if not self._folded and content.startswith("{'") and _opened(content) > 0:
+            self._folded, self._open, self._actor = 1, _opened(content), actor
             return []
         return [] if not content.strip() or _PROGRESS_BAR.search(content) else [text]
+
+    def _note(self) -> str:
+        """Ends the fold."""
+        folded, self._folded = self._folded, 0
+        return f"({folded} lines of configuration)"
+
+
+def _opened(content: str) -> int:
+    """Brackets that a line opens and does not close."""
+    rest = _QUOTED.sub("", content)
+    return sum(rest.count(bracket) for bracket in "([{") - sum(rest.count(bracket) for bracket in ")]}")
 
 
 def parse_number(text: str) -> float | int | None:

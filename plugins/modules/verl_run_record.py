@@ -82,7 +82,8 @@ from ansible_collections.rlops.verl.plugins.module_utils._ray_connection import 
 def write_if_other(path: str, text: str, check_mode: bool) -> bool:
     """Write the file atomically when its content differs; True when it did."""
     try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+        # As it is: progress bars have carriage returns.
+        with open(path, encoding="utf-8", errors="surrogateescape", newline="") as file:
             if file.read() == text:
                 return False
     except OSError:

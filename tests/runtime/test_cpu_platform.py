@@ -2,8 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 """The CPU platform against the real verl, torch, transformers and Ray of the runtime environment.
 
-Run with that environment's Python, `roles/verl_runtime/files/verl_cpu_platform` and `roles/ppo_training/files` on
-PYTHONPATH: `python -m unittest discover -s tests/runtime`.
+verl chooses its platform once, when it is imported, so `make runtime-tests` starts Python with VERL_PLATFORM=cpu.
 """
 
 from __future__ import annotations
@@ -18,8 +17,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-# Before verl is imported: it loads the plugin, whether or not the package is installed.
-os.environ.update(VERL_PLATFORM="cpu", VERL_USE_EXTERNAL_MODULES="rlops_verl_cpu.plugin", HF_HUB_OFFLINE="1")
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 
 import torch

@@ -22,13 +22,17 @@ _folder = tempfile.TemporaryDirectory(prefix="rlops-")
 WHOLE = Path(_folder.name) / "whole"
 
 
+# The program is a process of its own, which finds the package where this one does.
+ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+
+
 def command(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "rlops_tiny_workload", "--root", str(root), *arguments],
         capture_output=True,
         text=True,
         check=False,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        env=ENVIRONMENT,
     )
 
 
@@ -107,7 +111,9 @@ class Building(unittest.TestCase):
     def test_a_killed_build_leaves_nothing_under_the_root(self) -> None:
         building = self.root.with_name(f".{self.root.name}.building")
         process = subprocess.Popen(
-            [sys.executable, "-m", "rlops_tiny_workload", "--root", str(self.root)], stderr=subprocess.DEVNULL
+            [sys.executable, "-m", "rlops_tiny_workload", "--root", str(self.root)],
+            env=ENVIRONMENT,
+            stderr=subprocess.DEVNULL,
         )
         deadline = time.monotonic() + 60
         while not building.exists() and time.monotonic() < deadline:

@@ -52,10 +52,11 @@ def main() -> int:
     parser.add_argument("--python", type=Path, help="Python of the environment, instead of asking the inventory")
     arguments, more = parser.parse_known_args()
     python = arguments.python or environment(arguments.ansible, arguments.inventory) / "bin" / "python"
-    search = {"PYTHONPATH": str(pytest_beside(python))}
+    # verl takes its platform from the environment when it is imported, once for all tests.
+    settings = {"PYTHONPATH": str(pytest_beside(python)), "VERL_PLATFORM": "cpu"}
     print(f"runtime-tests: {python}", flush=True)
     command = [python, "-m", "pytest", "tests/runtime", *more]
-    return subprocess.run(command, cwd=ROOT, env=os.environ | search, check=False).returncode
+    return subprocess.run(command, cwd=ROOT, env=os.environ | settings, check=False).returncode
 
 
 if __name__ == "__main__":

@@ -191,8 +191,12 @@ def merger_command(python: str, source: str, target: str) -> list[str]:
 
 
 def merger_environment(inherited: Mapping[str, str], own: Mapping[str, object]) -> dict[str, str]:
-    """The environment of the merger; what the user sets wins."""
-    return {**inherited, **MERGER_ENVIRONMENT, **{name: str(value) for name, value in own.items()}}
+    """The environment of the merger; what the user sets wins.
+
+    Merging needs no platform, and without its plugins verl refuses to start on one that a plugin brings.
+    """
+    plain = {name: value for name, value in inherited.items() if name != "VERL_PLATFORM"}
+    return {**plain, **MERGER_ENVIRONMENT, **{name: str(value) for name, value in own.items()}}
 
 
 def failure_message(

@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 import difflib
+import os
 import re
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.rlops.verl.plugins.module_utils import _ports, _python
+from ansible_collections.rlops.verl.plugins.module_utils import _ports, _python, _ray_node
 from ansible_collections.rlops.verl.plugins.module_utils._sizes import SizeError, human, object_store_bytes, size_bytes
 from ansible_collections.rlops.verl.plugins.module_utils._verdict import check
 
@@ -75,7 +76,7 @@ def node_checks(node: Mapping[str, Any], wanted: Mapping[str, Any]) -> Checks:
 
     ``node`` is what the module node_info returns. ``wanted`` has ``distribution``, ``python`` (a release's range:
     min, below, prefer), ``minimum`` and ``advised`` (sizes memory, disk, shm; processors), ``object_store``, ``ports``
-    (name to number) and ``slots``.
+    (name to number) and ``temp_dir`` (of Ray).
     """
     return [
         *_system(wanted),
@@ -83,6 +84,7 @@ def node_checks(node: Mapping[str, Any], wanted: Mapping[str, Any]) -> Checks:
         *_sizes(node, wanted),
         _object_store(node, wanted["object_store"]),
         *_directories(node),
+        _temp_dir(str(wanted["temp_dir"])),
         _free_ports(node, wanted["ports"]),
     ]
 
@@ -202,6 +204,17 @@ def _directories(node: Mapping[str, Any]) -> Checks:
             )
         )
     return checks
+
+
+def _temp_dir(path: str) -> dict[str, Any]:
+    size, limit = len(os.fsencode(path.rstrip("/"))), _ray_node.LONGEST_TEMP_DIR
+    return check(
+        "ray_cluster_temp_dir",
+        size <= limit,
+        f"{path} with {size} bytes",
+        f"at most {limit} bytes, since the paths of Ray's sockets below it have a limit",
+        "Choose a shorter verl_prefix or ray_cluster_temp_dir.",
+    )
 
 
 def _free_ports(node: Mapping[str, Any], ports: Mapping[str, int]) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from ansible_collections.rlops.verl.plugins.module_utils._proc import Process, f
 MARKER = "RLOPS_RAY_NODE"
 VITAL_HEAD = ("gcs_server", "raylet")
 VITAL_WORKER = ("raylet",)
+LONGEST_TEMP_DIR = 43  # 107 bytes of a socket's path, less "/session_<date>_<pid>/sockets/plasma_store"
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ _WRAPPERS = {"RayTaskError", "ActorDiedError", "RayActorError", "ActorUnavailabl
 # tqdm: "name:  25%|##5   | 1/4 [00:10<00:31, 10.58s/it]", and "name: 12it [00:03,  3.92it/s]" without a total. Text that
 # follows without a space is no part of the bar: it was written by somebody else, and is worth a look.
 _PROGRESS_BAR = re.compile(
-    r"(?:^|\s)\d\S*(?: \w+)? \[(?:\d+:)?\d\d:\d\d(?:<|, +[\d.?]+ ?\w*/ ?\w)[^\]]*\]+(?!\S)"
+    r"(?:^|\s)\d\S*(?: \w+)? \[(?:\d+:)?\d\d:\d\d(?:<|, +[\d.?]+ ?\w*/ ?[^\W\d])[^\]]*\]+(?!\S)"
 )
 
 # Part of a printed dictionary, which may be cut into lines between any two words.
@@ -58,7 +58,7 @@ class LogView:
         """What is to be shown for one more line: none, one or two lines."""
         text = _ANSI.sub("", line).rstrip().rpartition("\r")[2]
         content = plain(text)
-        actor = text[: len(text) - len(content)]
+        actor = text[: len(text) - len(content)].rstrip()
         if self._folded and actor == self._actor:
             if not _LITERAL.match(content):
                 return [self._note(), *self.show(text)]

@@ -135,7 +135,6 @@ from ansible_collections.rlops.verl.plugins.module_utils._ray_connection import 
 from ansible_collections.rlops.verl.plugins.module_utils._wait import Timeout, wait_for
 
 STARTED = "Ray runtime started."
-LONGEST_TEMP_DIR = 43  # 107 bytes of a socket's path, less "/session_<date>_<pid>/sockets/plasma_store"
 GRACE = 10  # seconds between SIGTERM and SIGKILL
 
 
@@ -284,10 +283,10 @@ def main() -> None:
         supports_check_mode=True,
     )
     node = Node(module)
-    if len(os.fsencode(node.temp_dir)) > LONGEST_TEMP_DIR:
+    if len(os.fsencode(node.temp_dir)) > _ray_node.LONGEST_TEMP_DIR:
         module.fail_json(
             msg=f"temp_dir: found {node.temp_dir} with {len(os.fsencode(node.temp_dir))} bytes, wanted at most "
-            f"{LONGEST_TEMP_DIR}: the paths of Ray's sockets would be longer than the system allows. "
+            f"{_ray_node.LONGEST_TEMP_DIR}: the paths of Ray's sockets would be longer than the system allows. "
             "Choose a shorter one."
         )
     before = node.read()

@@ -10,8 +10,8 @@ from ansible_collections.rlops.verl.plugins.module_utils._verdict import check, 
 
 DETAILS = {
     "model": {
-        "model_path": "/m/4", "class": "Qwen3ForCausalLM", "parameters": 596049920, "auto_class": "AutoModelForCausalLM",
-        "generation": {"prompt": "1+1=", "text": "2\n"},
+        "model_path": "/m/4", "class": "Qwen3ForCausalLM", "auto_class": "AutoModelForCausalLM",
+        "parameters": 596049920, "generation": {"prompt": "1+1=", "text": "2\n"},
     },
     "runtime": {
         "environment": "/opt/verl/env/x",
@@ -62,7 +62,7 @@ def test_a_training_without_scores_and_times():
 
 def test_a_score_of_zero_is_a_score():
     details = {"id": "ppo-1", "steps": 2, "first_score": 0.0, "last_score": 0.0, "seconds_per_step": 0.0}
-    assert lines(training=details)[0] == "training     ppo-1: 2 steps, score 0.000 at first, 0.000 at last, 0.0 s a step"
+    assert lines(training=details)[0].endswith(": 2 steps, score 0.000 at first, 0.000 at last, 0.0 s a step")
 
 
 def test_a_model_that_nobody_asked_anything():

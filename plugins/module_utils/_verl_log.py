@@ -22,11 +22,9 @@ _EXCEPTION = re.compile(
 # Exceptions by which Ray reports that another process failed: the cause stands before or below them.
 _WRAPPERS = {"RayTaskError", "ActorDiedError", "RayActorError", "ActorUnavailableError", "WorkerCrashedError"}
 
-# tqdm: "name:  25%|##5   | 1/4 [00:10<00:31, 10.58s/it]", and "name: 12it [00:03,  3.92it/s]" without a total. Text that
-# follows without a space is no part of the bar: it was written by somebody else, and is worth a look.
-_PROGRESS_BAR = re.compile(
-    r"(?:^|\s)\d\S*(?: \w+)? \[(?:\d+:)?\d\d:\d\d(?:<|, +[\d.?]+ ?\w*/ ?[^\W\d])[^\]]*\]+(?!\S)"
-)
+# tqdm: "name:  25%|##5   | 1/4 [00:10<00:31, 10.58s/it]", and "name: 12it [00:03,  3.92it/s]" without a total. Text
+# that follows without a space is no part of the bar: something else was written there, which is worth a look.
+_PROGRESS_BAR = re.compile(r"(?:^|\s)\d\S*(?: \w+)? \[(?:\d+:)?\d\d:\d\d(?:<|, +[\d.?]+ ?\w*/ ?[^\W\d])[^\]]*\]+(?!\S)")
 
 # Part of a printed dictionary, which may be cut into lines between any two words.
 _LITERAL = re.compile(r"$|[\s'\"(){}\[\]:,]|(?:None|True|False|-?[\d.][\d.e+-]*)[)}\],]*$")

@@ -99,6 +99,13 @@ def test_what_the_user_sets_in_the_environment_wins():
     assert (environment["MKL_THREADING_LAYER"], environment["N"]) == ("TBB", "1")
 
 
+def test_the_platform_of_the_training_is_left_out_unless_the_user_sets_it():
+    """A platform that a plugin brings is unknown to a verl without plugins."""
+    inherited = {"VERL_PLATFORM": "cpu"}
+    assert "VERL_PLATFORM" not in _checkpoint_merge.merger_environment(inherited, {})
+    assert _checkpoint_merge.merger_environment(inherited, {"VERL_PLATFORM": "amd"})["VERL_PLATFORM"] == "amd"
+
+
 def failure(log: list[str], returncode: int | None = 1, free: int = 1 << 40) -> str:
     return _checkpoint_merge.failure_message(SOURCE, log, "/models/actor.merge.log", returncode, 60, free)
 

@@ -64,7 +64,8 @@ def plan(jobs: Iterable[RayJob], base: str, exclusive: bool, resubmit: bool = Tr
 
 def spec_digest(spec: Mapping[str, Any], length: int = 10) -> str:
     """Short digest of a job's declaration: equal declarations have equal digests, whatever the order of their keys."""
-    text = json.dumps(spec, sort_keys=True, ensure_ascii=False)
+    # YAML has values that JSON has not, such as dates.
+    text = json.dumps(spec, sort_keys=True, ensure_ascii=False, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:length]
 
 

@@ -97,20 +97,26 @@ def read(path: str) -> dict | None:
     """The verdict that stands in the file; None when there is none that can be read."""
     try:
         with open(path, encoding="utf-8") as file:
-            return json.load(file)
+            document = json.load(file)
     except (OSError, ValueError):
         return None
+    whole = isinstance(document, dict) and _verdict.malformed(document.get("checks")) is None
+    return document if whole else None
 
 
 def write(module: AnsibleModule, path: str, document: dict) -> None:
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".verdict-")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(document, file, indent=2, sort_keys=True)
-            file.write("\n")
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                json.dump(document, file, indent=2, sort_keys=True)
+                file.write("\n")
+            os.chmod(temporary, 0o644)
+            os.replace(temporary, path)
+        except OSError:
+            os.unlink(temporary)
+            raise
     except OSError as error:
         module.warn(f"the verdict of stage {document['stage']} could not be written to {path}: {error.strerror}")
 

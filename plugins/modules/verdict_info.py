@@ -75,6 +75,8 @@ def main() -> None:
         try:
             with open(path, encoding="utf-8") as file:
                 verdicts[stage] = json.load(file)
+            if not isinstance(verdicts[stage], dict):
+                raise ValueError("not a dictionary")
         except FileNotFoundError:
             continue
         except (OSError, ValueError) as error:

@@ -35,6 +35,8 @@ class FakeRayApi:
         self.requests: list[str] = []
         # One of them is called after each log that was read.
         self.later: list[Callable[[], object]] = []
+        # Why Ray takes no more jobs, the last line of a traceback.
+        self.refusal = ""
         # Another program in Ray's place: what it answers to everything.
         self.stranger: tuple[int, dict[str, str], bytes] | None = None
 
@@ -93,7 +95,7 @@ class FakeRayApi:
 
     def _submit(self, job: dict) -> tuple[int, object]:
         submission_id = job["submission_id"]
-        problem = None
+        problem = self.refusal
         if submission_id in self.jobs:
             problem = f"ValueError: Job with submission_id {submission_id} already exists."
         elif not all(isinstance(value, str) for value in job["metadata"].values()):
@@ -145,9 +147,10 @@ def nobody() -> Iterator[str]:
 
 
 def run(capsys: pytest.CaptureFixture[str], module: ModuleType, api: FakeRayApi, **arguments: object) -> dict:
-    """Run a module as Ansible does. Whatever it answers, the token is no part of it."""
-    connection = {"dashboard_url": api.url, "token_path": api.token_path}
-    with patch_module_args({**connection, **arguments}), pytest.raises(SystemExit):
+    """Run a module as Ansible does, without the options that are None. Whatever it answers has no token in it."""
+    arguments = {"dashboard_url": api.url, "token_path": api.token_path, **arguments}
+    given = {name: value for name, value in arguments.items() if value is not None}
+    with patch_module_args(given), pytest.raises(SystemExit):
         module.main()
     output = capsys.readouterr()
     assert TOKEN not in output.out + output.err

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import datetime
 import shlex
 
 import pytest
@@ -157,8 +158,9 @@ def test_what_describes_no_training_is_refused(change, message):
 
 
 def test_variables_become_text_and_those_without_a_value_are_left_out():
-    env = plan(env_vars={"A": True, "B": 0, "C": " x ", "D": None, 1: 2.5})["runtime_env"]
-    assert env == {"env_vars": {"A": "1", "B": "0", "C": "x", "1": "2.5"}}
+    values = {"A": True, "B": 0, "C": " x ", "D": None, "E": 2.5, "F": datetime.date(2026, 12, 1)}
+    env = plan(env_vars=values)["runtime_env"]
+    assert env == {"env_vars": {"A": "1", "B": "0", "C": "x", "E": "2.5", "F": "2026-12-01"}}
 
 
 def test_a_working_directory_comes_with_its_excludes():

@@ -53,8 +53,8 @@ def processes(root: str | Path = "/proc") -> dict[int, Process]:
         try:
             command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
             found[int(entry.name)] = parse_stat(int(entry.name), (entry / "stat").read_text(errors="replace"), command)
-        except (FileNotFoundError, ProcessLookupError):
-            continue  # it ended while we were looking
+        except OSError:
+            continue  # it ended while we were looking, or we may not look
     return found
 
 
@@ -110,10 +110,14 @@ def socket_owners(wanted: set[int], root: str | Path = "/proc") -> dict[int, int
         if not entry.name.isdigit():
             continue
         try:
-            for descriptor in os.scandir(entry / "fd"):
-                inode = names.get(os.readlink(descriptor.path))
-                if inode is not None:
-                    owners[inode] = int(entry.name)
+            descriptors = os.listdir(entry / "fd")
         except OSError:
             continue  # not ours, or it ended meanwhile
+        for descriptor in descriptors:
+            try:
+                inode = names.get(os.readlink(entry / "fd" / descriptor))
+            except OSError:
+                continue  # closed meanwhile
+            if inode is not None:
+                owners[inode] = int(entry.name)
     return owners

@@ -13,6 +13,8 @@ for _power, _letter in enumerate("KMGTP", start=1):
     _UNITS[_letter] = _UNITS[_letter + "IB"] = 1024**_power
     _UNITS[_letter + "B"] = 1000**_power
 
+# More than any size has, and few enough for a float.
+_MOST_DIGITS = 30
 _FORM = re.compile(r"\s*([0-9]+(?:_[0-9]+)*(?:\.[0-9]+)?)\s*([A-Za-z%]*)\s*")
 
 
@@ -34,18 +36,19 @@ def size_bytes(value: object, total: int | None = None, name: str = "size") -> i
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         raise SizeError(name, repr(value), wanted)
     match = _FORM.fullmatch(str(value))
-    if match is None:
+    if match is None or len(match[1]) > _MOST_DIGITS:
         raise SizeError(name, repr(value), wanted)
     number, unit = float(match[1].replace("_", "")), match[2].upper()
     if unit == "%":
         if total is None or not 0 < number <= 100:
             raise SizeError(name, repr(value), wanted)
-        return int(total * number / 100)
-    if unit not in _UNITS:
+        size = int(total * number / 100)
+    elif unit not in _UNITS:
         raise SizeError(name, f"{value!r} with the unknown unit {match[2]!r}", wanted)
-    # A float would lose digits of a large number of bytes.
-    exact = unit == "" and "." not in match[1]
-    size = int(match[1].replace("_", "")) if exact else int(number * _UNITS[unit])
+    else:
+        # A float would lose digits of a large number of bytes.
+        exact = unit == "" and "." not in match[1]
+        size = int(match[1].replace("_", "")) if exact else int(number * _UNITS[unit])
     if size <= 0:
         raise SizeError(name, repr(value), f"{wanted}, larger than zero")
     return size

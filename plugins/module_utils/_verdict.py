@@ -81,7 +81,7 @@ def verdict(
 
 def outcome(document: dict[str, Any] | None) -> Any:
     """What makes two verdicts of a stage differ: the results and details, not the moment or the measured values."""
-    if not isinstance(document, dict):
+    if not isinstance(document, dict) or malformed(document.get("checks")):
         return None
-    results = sorted((str(c.get("name")), bool(c.get("ok")), str(c.get("level"))) for c in document.get("checks", []))
+    results = sorted((item["name"], item["ok"], item["level"]) for item in document["checks"])
     return document.get("stage"), document.get("ok"), results, document.get("details")

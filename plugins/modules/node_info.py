@@ -151,6 +151,7 @@ def look_at_ports(ports: list[int], temp_dir: str | None) -> list[dict]:
     table = _proc.processes()
     owners = _proc.socket_owners(set().union(*listening.values()))
     own: set[int] = set()
+    temp_dir = (temp_dir or "").rstrip("/")
     if temp_dir:
         marker = f"{_ray_node.MARKER}={temp_dir}"
         state = _ray_node.node_state(
@@ -167,7 +168,10 @@ def look_at_ports(ports: list[int], temp_dir: str | None) -> list[dict]:
 
 def look_at_pythons(module: AnsibleModule) -> list[dict]:
     def probe(path: str) -> _python.Interpreter | None:
-        code, output, _errors = module.run_command([path, "-I", "-c", _python.PROBE])
+        try:
+            code, output, _errors = module.run_command([path, "-I", "-c", _python.PROBE], handle_exceptions=False)
+        except OSError:  # its interpreter is gone, or it is no program
+            return None
         return _python.parse_probe(output) if code == 0 else None
 
     found = {}

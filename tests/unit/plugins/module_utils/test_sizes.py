@@ -54,7 +54,7 @@ def test_sizes_are_larger_than_zero(value):
 
 
 def test_an_unknown_unit_is_named():
-    with pytest.raises(SizeError, match="found '5 Gb/s'|found '5 Gbit' with the unknown unit 'Gbit', wanted a size"):
+    with pytest.raises(SizeError, match="^size: found '5 Gbit' with the unknown unit 'Gbit', wanted a size"):
         size_bytes("5 Gbit")
 
 
@@ -109,7 +109,7 @@ def test_a_larger_number_is_no_smaller_size(one, other, unit):
     assert size_bytes(f"{small / 100}{unit}") <= size_bytes(f"{large / 100}{unit}")
 
 
-@given(st.integers(1, 2**50))
+@given(st.integers(1, 2**46))
 def test_a_share_of_all_is_all_and_half_is_half(total):
     assert size_bytes("100%", total) == total
     assert size_bytes("50%", total + 1) == (total + 1) // 2

@@ -406,7 +406,7 @@ def _interpolations(overrides: Mapping[str, Override], table: KeyTable, variable
                 yield {
                     "found": f"{path}: {text}",
                     "wanted": "an interpolation that OmegaConf can resolve",
-                    "remedy": f"{problem}, in {variable}; `\\${{` stands for the characters themselves.",
+                    "remedy": f"{problem}, in {variable}.",
                 }
 
 
@@ -415,6 +415,7 @@ def interpolation_problems(text: str, path: str, overrides: Mapping[str, Overrid
     for match in _INTERPOLATION.finditer(text):
         slashes, name, end = match.groups()
         if len(slashes) % 2:
+            yield "Write it without `${`: verl resolves its configuration twice, so that escaping does not last"
             continue
         if end is None and text[match.end() : match.end() + 1] in ("$", "[", "{"):
             continue  # ${a.${b}} and ${[a]}: only OmegaConf can tell

@@ -33,9 +33,9 @@ def problems(ports: Mapping[str, object], name: str = "ray_cluster_ports") -> li
         found.append(f"{name}.{unknown}: no such port, wanted one of {', '.join(NAMES)}")
     numbers: dict[str, int] = {}
     for port in NAMES:
-        value = ports.get(port)
-        if value is None:
+        if port not in ports:
             continue
+        value = ports[port]
         try:
             number = int(str(value))
         except ValueError:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -39,7 +40,7 @@ class NodeRecord:
         try:
             data = json.loads(text)
             return cls(int(data["pid"]), int(data["start_ticks"]), str(data["boot_id"]), str(data["digest"]))
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, OverflowError):
             return None
 
     def to_json(self) -> str:
@@ -65,7 +66,7 @@ def start_digest(command: list[str], environment: Mapping[str, str]) -> str:
 def parse_env_file(text: str) -> dict[str, str]:
     """Variables of an environment file as systemd reads it (the plain and the quoted form that cluster_env writes)."""
     variables = {}
-    for line in text.splitlines():
+    for line in text.split("\n"):  # not splitlines, which knows ends of lines that systemd does not
         line = line.strip()
         if not line or line.startswith(("#", ";")) or "=" not in line:
             continue
@@ -87,18 +88,22 @@ def node_state(
     own_pid: int,
 ) -> NodeState:
     """Which processes belong to the node and whether it is whole."""
-    if record is not None and record.boot_id != boot_id:
-        record = None
     leader = table.get(record.pid) if record is not None else None
-    if leader is not None and (leader.zombie or record is None or leader.start_ticks != record.start_ticks):
+    if record is not None and (
+        record.boot_id != boot_id or (leader is not None and leader.start_ticks != record.start_ticks)
+    ):
+        record = leader = None  # the pid, and any session of that name, are another's now
+    if leader is not None and leader.zombie:
         leader = None
+    # Not below a longer path that ends in the same names.
+    in_temp_dir = re.compile(rf"(?<![\w.+@~-]){re.escape(temp_dir)}/session_")
     own_family = _ancestors(table, own_pid)
     roots = []
     for process in table.values():
         if process.zombie or process.pid in own_family:
             continue
         in_session = record is not None and process.session == record.pid and process.start_ticks >= record.start_ticks
-        if in_session or f"{temp_dir}/session_" in process.command or marked(process.pid):
+        if in_session or in_temp_dir.search(process.command) or marked(process.pid):
             roots.append(process.pid)
     members = family(dict(table), roots) - own_family
     names = [table[pid].command.split(" ", 1)[0].rpartition("/")[2] for pid in members if not table[pid].zombie]

@@ -66,7 +66,7 @@ def env_file(variables: Mapping[str, str]) -> str:
     lines = []
     for name in sorted(variables):
         value = variables[name]
-        if not name.isidentifier():
+        if not (name.isascii() and name.isidentifier()):
             raise ValueError(f"environment: found the name {name!r}, wanted letters, digits and underscores")
         if any(character in value for character in "\n\r\0"):
             raise ValueError(f"environment: found a line break in {name}, wanted one line")

@@ -177,7 +177,7 @@ class Node:
     def read(self) -> _ray_node.NodeState:
         try:
             record = _ray_node.NodeRecord.from_json(self.state_file.read_text(encoding="utf-8"))
-        except OSError:
+        except (OSError, UnicodeDecodeError):
             record = None
         marker = f"{_ray_node.MARKER}={self.temp_dir}"
         return _ray_node.node_state(
@@ -213,6 +213,7 @@ class Node:
     def start(self) -> int:
         try:
             os.makedirs(self.temp_dir, mode=0o700, exist_ok=True)
+            self.state_file.touch()  # what cannot be kept must not be started
             leader = start_detached(self.command, self.environment, self.log_file)
         except OSError as error:
             self.module.fail_json(msg=f"Ray did not start on this host: {error.filename}: {error.strerror}")

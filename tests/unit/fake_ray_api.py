@@ -32,6 +32,7 @@ class FakeRayApi:
         self.jobs: dict[str, dict] = {}
         self.logs: dict[str, str] = {}
         self.packages: dict[str, bytes] = {}
+        self.nodes: list[dict] = []
         self.requests: list[str] = []
         # One of them is called after each log that was read.
         self.later: list[Callable[[], object]] = []
@@ -69,6 +70,8 @@ class FakeRayApi:
         api, _slash, name = path.removeprefix("/api/").partition("/")
         if path == "/api/version":
             return 200, {"version": "4", "ray_version": "2.60.0", "ray_commit": "c0ffee", "session_name": "session_1"}
+        if path == "/api/v0/nodes?detail=true&limit=10000":
+            return 200, {"result": True, "data": {"result": {"total": len(self.nodes), "result": self.nodes}}}
         if api == "packages" and method == "PUT":
             self.packages[name] = body
             return 200, b""

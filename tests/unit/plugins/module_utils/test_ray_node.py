@@ -165,7 +165,9 @@ def test_another_nodes_directory_is_not_this_ones(directory):
     assert state(process(103, 1, 103, f"raylet --dir={directory}/session_1"), record=None).members == ()
 
 
-@pytest.mark.parametrize("command", ["{}", "raylet {}", "raylet --dir={}", "raylet --socket=unix:{} x", "sh -c 'cd {}'"])
+@pytest.mark.parametrize(
+    "command", ["{}", "raylet {}", "raylet --dir={}", "raylet --socket=unix:{} x", "sh -c 'cd {}'"]
+)
 def test_the_directory_may_stand_anywhere_on_a_command_line(command):
     command = command.format(f"{TEMP_DIR}/session_2026/sockets")
     assert state(process(103, 1, 103, command), record=None).members == (103,)

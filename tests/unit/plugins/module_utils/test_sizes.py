@@ -38,7 +38,9 @@ def test_sizes(value, size):
     assert size_bytes(value, 100 * GIB) == size
 
 
-@pytest.mark.parametrize("value", [None, True, [1], b"1G", "", "G", "-1G", "1e9", "1,5G", "G1", "1__0", "_1", "1 2", "٣"])
+@pytest.mark.parametrize(
+    "value", [None, True, [1], b"1G", "", "G", "-1G", "1e9", "1,5G", "G1", "1__0", "_1", "1 2", "٣"]
+)
 def test_what_is_no_size_is_refused(value):
     with pytest.raises(SizeError) as caught:
         size_bytes(value, name="my_size")

@@ -22,7 +22,8 @@ description:
   - Each value comes back from Hydra with the type and the text it has in YAML. The text C("10") stays text, the number
     C(10) a number, and commas, equals signs, quotes, backslashes, spaces, line ends and non-ASCII characters are kept.
   - C(${...}) in a text stays an interpolation of OmegaConf, for example C(${trainer.project_name}) or
-    C(${oc.env:HOME}). Write C(\${...}) for the characters themselves, where the program resolves its configuration once; verl does it twice. A C($) without a brace after it is literal.
+    C(${oc.env:HOME}). Write C(\${...}) for the characters themselves, where the program resolves its
+    configuration once; verl does it twice. A C($) without a brace after it is literal.
   - The prefixes C(+) (add a key), C(++) (add or replace) and C(~) (delete a key, with the value C(null)) may stand
     before any component of a path and then hold for everything below it.
   - C(group@package) and C(group/sub) at the top level choose an option of a config group.

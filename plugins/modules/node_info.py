@@ -30,6 +30,10 @@ options:
       - Temporary directory of this host's own Ray node, by which its ports are told from those of other programs.
       - Without it no port counts as the own node's.
     type: path
+  ray_state_file:
+    description:
+      - State file of that Ray node (M(rlops.verl.ray_node)), by which its processes are known even after it has crashed.
+    type: path
   find_pythons:
     description: Whether the Python interpreters of the host are looked at.
     type: bool
@@ -119,6 +123,7 @@ pythons:
 import os
 import pwd
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -144,7 +149,7 @@ def look_at_path(path: str) -> dict:
     }
 
 
-def look_at_ports(ports: list[int], temp_dir: str | None) -> list[dict]:
+def look_at_ports(ports: list[int], temp_dir: str | None, state_file: str | None) -> list[dict]:
     listening = {port: inodes for port, inodes in _proc.listeners().items() if port in ports}
     if not listening:
         return []
@@ -154,8 +159,15 @@ def look_at_ports(ports: list[int], temp_dir: str | None) -> list[dict]:
     temp_dir = (temp_dir or "").rstrip("/")
     if temp_dir:
         marker = f"{_ray_node.MARKER}={temp_dir}"
+        record, boot_id = None, ""
+        if state_file:
+            try:
+                record = _ray_node.NodeRecord.from_json(Path(state_file).read_text(encoding="utf-8"))
+                boot_id = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
+            except (OSError, UnicodeDecodeError):
+                pass  # no node was started yet
         state = _ray_node.node_state(
-            None, "", table, temp_dir, (), lambda pid: _proc.has_environment(pid, marker), os.getpid()
+            record, boot_id, table, temp_dir, (), lambda pid: _proc.has_environment(pid, marker), os.getpid()
         )
         own = set(state.members)
     found = []
@@ -190,6 +202,7 @@ def main() -> None:
             "paths": {"type": "list", "elements": "path", "default": []},
             "ports": {"type": "list", "elements": "int", "default": []},
             "ray_temp_dir": {"type": "path"},
+            "ray_state_file": {"type": "path"},
             "find_pythons": {"type": "bool", "default": False},
             "python": {"type": "path"},
         },
@@ -205,7 +218,9 @@ def main() -> None:
         is_root=os.geteuid() == 0,
         user=pwd.getpwuid(os.geteuid()).pw_name,
         paths=[look_at_path(os.path.abspath(path)) for path in module.params["paths"]],
-        listeners=look_at_ports(module.params["ports"], module.params["ray_temp_dir"]),
+        listeners=look_at_ports(
+            module.params["ports"], module.params["ray_temp_dir"], module.params["ray_state_file"]
+        ),
         pythons=look_at_pythons(module) if module.params["find_pythons"] else [],
     )
 

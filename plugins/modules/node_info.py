@@ -32,7 +32,7 @@ options:
     type: path
   ray_state_file:
     description:
-      - State file of that Ray node (M(rlops.verl.ray_node)), by which its processes are known even after it has crashed.
+      - State file of that Ray node (M(rlops.verl.ray_node)), by which its processes are known after a crash, too.
     type: path
   find_pythons:
     description: Whether the Python interpreters of the host are looked at.

@@ -20,7 +20,7 @@ def api(tmp_path):
 
 @pytest.fixture
 def info(api, capsys):
-    return functools.partial(fake_ray_api.run, capsys, ray_cluster_info, api)
+    return functools.partial(fake_ray_api.run, capsys, ray_cluster_info, api, wait_timeout=5)
 
 
 def node(name: str, state: str = "ALIVE") -> dict:
@@ -62,6 +62,7 @@ def test_what_is_wrong_with_the_api_is_an_answer(api, info, stranger, words):
     answer = info()
     assert [answer["changed"], answer["reachable"], "failed" in answer, "nodes" in answer] == [False] * 4
     assert words in answer["problem"]
+    assert len(api.requests) == 1, "it has looked once"
 
 
 def test_nobody_that_answers_is_an_answer(info):
@@ -90,14 +91,14 @@ def test_it_waits_for_nodes_that_are_alive(api, info, monkeypatch):
         return answer(method, path, *rest)
 
     monkeypatch.setattr(api, "answer", changing)
-    assert [item["alive"] for item in info(wait_nodes=2)["nodes"]] == [True, True]
+    assert [item["alive"] for item in info(wait_nodes=2, wait_timeout=60)["nodes"]] == [True, True]
     assert looks == []
 
 
 def test_more_nodes_than_wanted_are_enough(api, info):
     api.nodes.append(node("worker"))
     assert len(info(wait_nodes=1)["nodes"]) == 2
-    assert len(api.requests) == 3, "it has looked once"
+    assert len(api.requests) == 3
 
 
 def test_what_was_found_by_the_deadline_is_no_failure(api, info):
@@ -111,5 +112,5 @@ def test_what_was_found_by_the_deadline_is_no_failure(api, info):
 @pytest.mark.parametrize("arguments", [{"wait_nodes": 2, "_ansible_check_mode": True}, {"wait_nodes": 0}, {}])
 def test_check_mode_and_nothing_to_wait_for_look_once(api, info, arguments):
     api.nodes = []
-    assert info(wait_timeout=5, **arguments)["nodes"] == []
+    assert info(**arguments)["nodes"] == []
     assert len(api.requests) == 3

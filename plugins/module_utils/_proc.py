@@ -58,6 +58,11 @@ def processes(root: str | Path = "/proc") -> dict[int, Process]:
     return found
 
 
+def boot_id(root: str | Path = "/proc") -> str:
+    """Tells one run of the kernel from the next, whose pids and start times mean other processes."""
+    return (Path(root) / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+
+
 def has_environment(pid: int, assignment: str, root: str | Path = "/proc") -> bool:
     """True when the process was started with ``NAME=value`` in its environment and we may read it."""
     try:

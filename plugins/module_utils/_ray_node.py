@@ -13,10 +13,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
+from ansible_collections.rlops.verl.plugins.module_utils import _proc
 from ansible_collections.rlops.verl.plugins.module_utils._proc import Process, family
 
 MARKER = "RLOPS_RAY_NODE"
@@ -41,6 +44,14 @@ class NodeRecord:
             data = json.loads(text)
             return cls(int(data["pid"]), int(data["start_ticks"]), str(data["boot_id"]), str(data["digest"]))
         except (ValueError, KeyError, TypeError, OverflowError):
+            return None
+
+    @classmethod
+    def read(cls, path: str | Path | None) -> NodeRecord | None:
+        """None, too, where there is no file that can be read."""
+        try:
+            return cls.from_json(Path(path).read_text(encoding="utf-8")) if path else None
+        except (OSError, UnicodeDecodeError):
             return None
 
     def to_json(self) -> str:
@@ -113,6 +124,22 @@ def node_state(
         digest=record.digest if record is not None else "",
         members=tuple(sorted(members)),
         missing=missing,
+    )
+
+
+def look(
+    state_file: str | Path | None, table: Mapping[int, Process], temp_dir: str, vital: tuple[str, ...] = ()
+) -> NodeState:
+    """The state of this host's node among the processes of ``table``, by its state file if there is one."""
+    marker = f"{MARKER}={temp_dir}"
+    return node_state(
+        NodeRecord.read(state_file),
+        _proc.boot_id(),
+        table,
+        temp_dir,
+        vital,
+        lambda pid: _proc.has_environment(pid, marker),
+        os.getpid(),
     )
 
 

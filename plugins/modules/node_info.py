@@ -123,7 +123,6 @@ pythons:
 import os
 import pwd
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -158,18 +157,7 @@ def look_at_ports(ports: list[int], temp_dir: str | None, state_file: str | None
     own: set[int] = set()
     temp_dir = (temp_dir or "").rstrip("/")
     if temp_dir:
-        marker = f"{_ray_node.MARKER}={temp_dir}"
-        record, boot_id = None, ""
-        if state_file:
-            try:
-                record = _ray_node.NodeRecord.from_json(Path(state_file).read_text(encoding="utf-8"))
-                boot_id = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
-            except (OSError, UnicodeDecodeError):
-                pass  # no node was started yet
-        state = _ray_node.node_state(
-            record, boot_id, table, temp_dir, (), lambda pid: _proc.has_environment(pid, marker), os.getpid()
-        )
-        own = set(state.members)
+        own = set(_ray_node.look(state_file, table, temp_dir).members)
     found = []
     for port, inodes in sorted(listening.items()):
         pid = next((owners[inode] for inode in inodes if inode in owners), 0)

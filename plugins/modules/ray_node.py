@@ -152,7 +152,6 @@ class Node:
         self.vital = _ray_node.VITAL_HEAD if "--head" in self.command else _ray_node.VITAL_WORKER
         self.environment = self._environment()
         self.digest = _ray_node.start_digest(self.command, self.environment)
-        self.boot_id = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
 
     def _environment(self) -> dict[str, str]:
         user = pwd.getpwuid(os.geteuid())
@@ -175,20 +174,7 @@ class Node:
         return environment
 
     def read(self) -> _ray_node.NodeState:
-        try:
-            record = _ray_node.NodeRecord.from_json(self.state_file.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError):
-            record = None
-        marker = f"{_ray_node.MARKER}={self.temp_dir}"
-        return _ray_node.node_state(
-            record,
-            self.boot_id,
-            _proc.processes(),
-            self.temp_dir,
-            self.vital,
-            lambda pid: _proc.has_environment(pid, marker),
-            os.getpid(),
-        )
+        return _ray_node.look(self.state_file, _proc.processes(), self.temp_dir, self.vital)
 
     def refuse_while_a_job_runs(self, action: str) -> None:
         """A running job is sacred: fail, naming it, unless told otherwise. A dead API means that nothing can run."""
@@ -218,7 +204,8 @@ class Node:
         except OSError as error:
             self.module.fail_json(msg=f"Ray did not start on this host: {error.filename}: {error.strerror}")
         process = _proc.processes().get(leader.pid)
-        record = _ray_node.NodeRecord(leader.pid, process.start_ticks if process else 0, self.boot_id, self.digest)
+        start_ticks = process.start_ticks if process else 0
+        record = _ray_node.NodeRecord(leader.pid, start_ticks, _proc.boot_id(), self.digest)
         self.state_file.write_text(record.to_json(), encoding="utf-8")
 
         def read() -> tuple[bool, bool]:

@@ -85,12 +85,11 @@ path:
 
 import json
 import os
-import tempfile
 from datetime import datetime, timezone
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.rlops.verl.plugins.module_utils import _verdict
+from ansible_collections.rlops.verl.plugins.module_utils import _atomic_file, _verdict
 
 
 def read(path: str) -> dict | None:
@@ -102,19 +101,14 @@ def read(path: str) -> dict | None:
         return None
 
 
+def text(document: dict) -> str:
+    return json.dumps(document, indent=2, sort_keys=True) + "\n"
+
+
 def write(module: AnsibleModule, path: str, document: dict) -> None:
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".verdict-")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump(document, file, indent=2, sort_keys=True)
-                file.write("\n")
-            os.chmod(temporary, 0o644)
-            os.replace(temporary, path)
-        except OSError:
-            os.unlink(temporary)
-            raise
+        _atomic_file.write_text(path, text(document), 0o644)
     except OSError as error:
         module.warn(f"the verdict of stage {document['stage']} could not be written to {path}: {error.strerror}")
 
@@ -145,8 +139,8 @@ def main() -> None:
     if path:
         result["path"] = path
         result["diff"] = {
-            "before": "" if before is None else json.dumps(before, indent=2, sort_keys=True) + "\n",
-            "after": json.dumps(document, indent=2, sort_keys=True) + "\n",
+            "before": "" if before is None else text(before),
+            "after": text(document),
         }
         if not result["changed"]:
             result["diff"]["after"] = result["diff"]["before"]

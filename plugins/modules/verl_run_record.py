@@ -70,11 +70,10 @@ log_path:
 
 import json
 import os
-import tempfile
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.rlops.verl.plugins.module_utils import _verl_log
+from ansible_collections.rlops.verl.plugins.module_utils import _atomic_file, _verl_log
 from ansible_collections.rlops.verl.plugins.module_utils._ray_api import RayApiError
 from ansible_collections.rlops.verl.plugins.module_utils._ray_connection import RAY_API_OPTIONS, connect
 
@@ -89,10 +88,7 @@ def write_if_other(path: str, text: str, check_mode: bool) -> bool:
     except OSError:
         pass
     if not check_mode:
-        handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".record-")
-        with os.fdopen(handle, "w", encoding="utf-8", errors="surrogateescape") as file:
-            file.write(text)
-        os.replace(temporary, path)
+        _atomic_file.write_text(path, text)
     return True
 
 

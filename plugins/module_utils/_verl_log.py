@@ -63,8 +63,8 @@ class LogView:
             self._folded += 1
             self._open += _opened(content)
             return [] if self._open > 0 else [self._note()]
-        if not self._folded and content.startswith("{'") and _opened(content) > 0:
-            self._folded, self._open, self._actor = 1, _opened(content), actor
+        if not self._folded and content.startswith("{'") and (opened := _opened(content)) > 0:
+            self._folded, self._open, self._actor = 1, opened, actor
             return []
         return [] if not content.strip() or _PROGRESS_BAR.search(content) else [text]
 

@@ -198,22 +198,20 @@ def test_every_python_of_the_search_path_is_found_once(tmp_path, info, monkeypat
     assert str(broken) not in paths
 
 
-def test_the_rest_of_a_crashed_node_is_known_by_its_state_file(tmp_path):
+def test_the_rest_of_a_crashed_node_is_known_by_its_state_file(info, tmp_path):
     """Ray's agents overwrite their environment with their title, so that only session and start time tell them."""
-    code = (
-        "import os, socket, time; os.setsid(); s = socket.socket(); s.bind(('127.0.0.1', 0)); s.listen();"
-        "print(s.getsockname()[1], flush=True); time.sleep(60)"
-    )
-    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
-    try:
+    state = tmp_path / "ray_node.json"
+    child = subprocess.Popen(
+        [sys.executable, "-c", LISTEN],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+    with child:
         port = int(child.stdout.readline())
-        boot_id = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         ticks = _proc.processes()[child.pid].start_ticks
-        state = tmp_path / "ray_node.json"
-        state.write_text(_ray_node.NodeRecord(child.pid, ticks, boot_id, "").to_json())
-        for file, own in ((str(state), True), (str(tmp_path / "absent"), False), (None, False)):
-            (found,) = node_info.look_at_ports([port], str(tmp_path / "ray"), file)
-            assert (found["pid"], found["own"]) == (child.pid, own)
-    finally:
-        child.kill()
-        child.wait()
+        state.write_text(_ray_node.NodeRecord(child.pid, ticks, _proc.boot_id(), "").to_json())
+        files = (str(state), str(tmp_path / "absent"), None)
+        found = [info(ports=[port], ray_temp_dir="/opt/ray", ray_state_file=file)["listeners"] for file in files]
+        child.stdin.close()
+    assert [[(item["pid"], item["own"]) for item in items] for items in found] == [
+        [(child.pid, own)] for own in (True, False, False)
+    ]

@@ -12,10 +12,9 @@ from ansible_collections.rlops.verl.tests.unit import fake_ray_api
 
 
 @pytest.fixture
-def api(tmp_path):
-    with fake_ray_api.serving(tmp_path) as served:
-        served.nodes = [node("head")]
-        yield served
+def api(api):
+    api.nodes = [node("head")]
+    return api
 
 
 @pytest.fixture

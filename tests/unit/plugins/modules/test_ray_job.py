@@ -19,12 +19,6 @@ SUBMITTED = "POST /api/jobs/"
 
 
 @pytest.fixture
-def api(tmp_path):
-    with fake_ray_api.serving(tmp_path) as served:
-        yield served
-
-
-@pytest.fixture
 def run(api, capsys):
     job = {"submission_id": "ppo", "entrypoint": "python train.py 'a b'"}
     return functools.partial(fake_ray_api.run, capsys, ray_job, api, **job)

@@ -13,12 +13,6 @@ from ansible_collections.rlops.verl.tests.unit import fake_ray_api
 
 
 @pytest.fixture
-def api(tmp_path):
-    with fake_ray_api.serving(tmp_path) as served:
-        yield served
-
-
-@pytest.fixture
 def run(api, capsys):
     return functools.partial(fake_ray_api.run, capsys, ray_job_info, api, submission_id="ppo")
 

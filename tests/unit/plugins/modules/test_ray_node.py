@@ -333,12 +333,6 @@ def test_a_stranger_with_the_pid_of_an_old_record_is_left_alone(place, run, stra
     assert other.poll() is None
 
 
-@pytest.fixture
-def api(tmp_path):
-    with fake_ray_api.serving(tmp_path) as served:
-        yield served
-
-
 @pytest.mark.parametrize("change", [{"state": "stopped"}, {"environment": {"X": "1"}}])
 def test_a_running_job_keeps_the_node_unless_forced(place, run, api, change):
     job = {"dashboard_url": api.url, "token_path": api.token_path}

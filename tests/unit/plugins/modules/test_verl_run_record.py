@@ -17,12 +17,6 @@ FILES = ["driver.log", "metrics.jsonl", "run.json"]
 
 
 @pytest.fixture
-def api(tmp_path):
-    with fake_ray_api.serving(tmp_path) as served:
-        yield served
-
-
-@pytest.fixture
 def kept(tmp_path):
     (tmp_path / "run").mkdir()
     return tmp_path / "run"

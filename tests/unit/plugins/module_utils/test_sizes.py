@@ -89,7 +89,7 @@ def test_any_value_is_a_size_or_an_error_that_names_the_variable(value, total):
         assert error.name == "my_size"
         assert str(error) == f"my_size: found {error.found}, wanted {error.wanted}. {error.remedy}"
     else:
-        assert type(size) is int
+        assert isinstance(size, int) and not isinstance(size, bool)
         assert size > 0
 
 

@@ -222,9 +222,9 @@ BARS = [
 ]
 
 
-@pytest.mark.parametrize("bar", BARS)
-def test_progress_bars_are_hidden(bar):
-    assert shown(bar, PREFIX + bar, f"\r{bar}", f"an older bar\r{bar}\r", f"{bar}\x1b[A") == []
+@pytest.mark.parametrize("tqdm", BARS)
+def test_progress_bars_are_hidden(tqdm):
+    assert shown(tqdm, PREFIX + tqdm, f"\r{tqdm}", f"an older bar\r{tqdm}\r", f"{tqdm}\x1b[A") == []
 
 
 @pytest.mark.parametrize(
@@ -251,9 +251,9 @@ def test_lines_that_look_like_a_progress_bar_are_shown(line):
 
 
 @given(st.lists(WORDS, min_size=1).map(" ".join), st.sampled_from(["", PREFIX, "(pid=1) "]), st.sampled_from(BARS))
-def test_ordinary_lines_are_shown_beside_progress_bars(line, prefix, bar):
+def test_ordinary_lines_are_shown_beside_progress_bars(line, prefix, tqdm):
     actor = prefix.replace("\x1b[36m", "").replace("\x1b[0m", "")
-    assert shown(bar, prefix + line, bar) == [actor + line]
+    assert shown(tqdm, prefix + line, tqdm) == [actor + line]
 
 
 @given(st.lists(st.text(alphabet="a {}'[]:,1\r\x1bm", max_size=12), max_size=8))

@@ -34,7 +34,7 @@ def info(network: str, to: str) -> dict:
     script = f'set -e\n{network}\necho made\nexec "$@"'
     answer = subprocess.run(
         ["unshare", "--net", *root, "sh", "-c", script, "sh", sys.executable, "-c", RUN, to],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, capture_output=True, text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     made, _line, output = answer.stdout.partition("\n")
     if made != "made":

@@ -11,11 +11,11 @@ from pathlib import Path
 
 
 def start_detached(
-    command: Sequence[str], environment: Mapping[str, str], log_path: str | Path
+    command: Sequence[str], environment: Mapping[str, str], log_path: str | Path, directory: str | Path
 ) -> subprocess.Popen[bytes]:
-    """Start the command in a session of its own, with exactly this environment and its output in the file.
+    """Start the command in a session and directory of its own, with exactly this environment, its output in the file.
 
-    A file of an earlier start is replaced. Raises OSError when the program or the file cannot be opened.
+    A file of an earlier start is replaced. Raises OSError when the program, the file or the directory cannot be opened.
     """
     with open(log_path, "wb") as log:
         return subprocess.Popen(
@@ -24,6 +24,6 @@ def start_detached(
             stdout=log,
             stderr=subprocess.STDOUT,
             env=dict(environment),
-            cwd="/",
+            cwd=directory,
             start_new_session=True,
         )

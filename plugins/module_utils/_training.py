@@ -76,7 +76,11 @@ def plan(declared: Mapping[str, Any], accelerator_overrides: Mapping[str, Any]) 
         }
         run_id = f"{name}-{spec_digest(spec)}"
         run_dir = f"{declared['runs_dir'].rstrip('/')}/{name}/{run_id}"
-        placed = {"trainer": {"default_local_dir": f"{run_dir}/checkpoints", "experiment_name": run_id}}
+        placed = {
+            "trainer": {"default_local_dir": f"{run_dir}/checkpoints", "experiment_name": run_id},
+            # Hydra keeps what it composed; by default it does so below the directory that Ray was started in.
+            "hydra": {"run": {"dir": f"{run_dir}/hydra"}},
+        }
         merged = _hydra.merge(placed, _hydra.to_mapping(merged))
         arguments = _hydra.to_arguments(merged)
     except _hydra.OverrideError as error:

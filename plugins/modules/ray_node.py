@@ -39,6 +39,8 @@ options:
     description:
       - Ray's temporary directory, which belongs to this node alone. Sockets lie below it, so its path may have no
         more than 43 bytes.
+      - It is made where it is missing, and is the working directory of the node. A job without a C(working_dir) of its
+        own therefore finds and writes relative paths below it.
     type: path
     required: true
   env_file:
@@ -200,7 +202,7 @@ class Node:
         try:
             os.makedirs(self.temp_dir, mode=0o700, exist_ok=True)
             self.state_file.touch()  # what cannot be kept must not be started
-            leader = start_detached(self.command, self.environment, self.log_file)
+            leader = start_detached(self.command, self.environment, self.log_file, self.temp_dir)
         except OSError as error:
             self.module.fail_json(msg=f"Ray did not start on this host: {error.filename}: {error.strerror}")
         process = _proc.processes().get(leader.pid)

@@ -52,6 +52,12 @@ def test_it_runs_once(ray, program):
     assert len([command for command in ray.values() if command.split()[0].rpartition("/")[2] == program]) == 1
 
 
+def test_what_a_job_writes_to_relative_paths_stays_below_the_prefix(host, ray, prefix):
+    places = {host.run("readlink /proc/%s/cwd", str(pid)).stdout.strip() for pid in ray} - {""}
+    assert places
+    assert [place for place in places if not place.startswith(f"{prefix}/")] == []
+
+
 def test_it_listens_on_declared_ports_alone(sockets, ports):
     fixed = {port for name, port in ports.items() if not name.startswith("worker_")}
     workers = range(ports["worker_min"], ports["worker_max"] + 1)

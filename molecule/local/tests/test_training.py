@@ -9,6 +9,7 @@ import json
 import math
 
 import pytest
+import yaml
 
 RANKS = 2
 SAVED = (2, 4)
@@ -68,6 +69,11 @@ def test_only_the_wanted_steps_are_saved_and_the_last_is_tracked(host, run):
     saved = {name for name in host.file(folder).listdir() if name.startswith("global_step_")}
     assert saved == {f"global_step_{step}" for step in SAVED}
     assert host.file(f"{folder}/latest_checkpointed_iteration.txt").content_string.strip() == str(max(SAVED))
+
+
+def test_what_hydra_composed_is_kept(host, run):
+    composed = yaml.safe_load(host.file(f"{run['run_dir']}/hydra/.hydra/config.yaml").content_string)
+    assert composed["trainer"]["experiment_name"] == run["id"]
 
 
 def test_the_log_of_the_driver_is_kept(host, run):

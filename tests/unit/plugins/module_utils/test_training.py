@@ -42,6 +42,7 @@ def test_the_smallest_declaration():
         "critic.model.path=/m",
         "data.train_files=['/t 1.parquet',/t2.parquet]",
         "data.val_files=['/t 1.parquet',/t2.parquet]",
+        f"hydra.run.dir={planned['run_dir']}/hydra",
         f"trainer.default_local_dir={planned['checkpoint_dir']}",
         f"trainer.experiment_name={run_id}",
         "trainer.logger=[console]",
@@ -69,10 +70,10 @@ def test_the_users_overrides_win_over_derived_ones_and_these_over_the_accelerato
     assert (overrides["data.seed"], overrides["trainer.project_name"]) == (2, "mine")
 
 
-def test_the_user_may_place_checkpoints_elsewhere():
-    planned = plan(overrides={"trainer": {"default_local_dir": "/ckpt"}})
+def test_the_user_may_place_checkpoints_and_files_of_hydra_elsewhere():
+    planned = plan(overrides={"trainer": {"default_local_dir": "/ckpt"}, "hydra.run.dir": "/h"})
     assert planned["checkpoint_dir"] == "/ckpt"
-    assert "trainer.default_local_dir=/ckpt" in planned["arguments"]
+    assert {"trainer.default_local_dir=/ckpt", "hydra.run.dir=/h"} <= set(planned["arguments"])
     assert planned["run_dir"].startswith("/runs/ppo/")
 
 

@@ -162,7 +162,7 @@ def test_the_node_survives_the_connection_that_started_it(place, run):
     with pytest.raises(ProcessLookupError):
         os.killpg(module.pid, signal.SIGHUP)
     assert os.getsid(pid) == pid
-    assert os.readlink(f"/proc/{pid}/cwd") == "/"
+    assert os.readlink(f"/proc/{pid}/cwd") == str(place.temp_dir)
     assert os.readlink(f"/proc/{pid}/fd/0") == "/dev/null"
     assert os.readlink(f"/proc/{pid}/fd/2") == str(place.log_file)
     assert run()["action"] == "none"

@@ -3,7 +3,7 @@
 # inventory names.
 
 INVENTORY ?= inventories/local
-# More arguments for ansible-playbook, such as ARGS='--check --diff'.
+# More arguments for ansible-playbook, such as ARGS='--verbose'.
 ARGS ?=
 SCENARIO ?= local
 
@@ -21,6 +21,9 @@ export NO_COLOR := 1
 endif
 # The test tools call each other by name.
 WITH_TOOLS := PATH="$(CURDIR)/.venv-test/bin:$$PATH"
+
+# Not $(MAKE) itself, whose line `make -n` would run.
+SELF := $(MAKE)
 
 COLLECTION := .ansible/collections/ansible_collections/rlops/verl
 # A program of this checkout, under the name that its parts import each other by.
@@ -47,13 +50,21 @@ collection:
 
 # ---- Running
 
+# Arguments with which ansible-playbook runs nothing, so that there is no result to speak of.
+DRY := --check -C --syntax-check --list-hosts --list-tags --list-tasks
+
 .PHONY: demo
 demo: ## the whole pipeline on this machine, from nothing to a loaded model
 	@trap : INT; started=$$(date -u +%Y-%m-%dT%H:%M:%SZ); code=0; \
-	$(MAKE) setup || { echo "demo: failed stage=setup"; exit 1; }; \
+	$(SELF) setup || { echo "demo: failed stage=setup"; exit 1; }; \
 	.venv/bin/ansible-playbook site.yml -i "$(INVENTORY)" $(ARGS) || code=$$?; \
+	$(if $(filter $(DRY),$(ARGS)),exit $$code;) \
 	$(AS_COLLECTION).tests.e2e.demo_result --ansible .venv/bin/ansible --inventory "$(INVENTORY)" \
 		--started "$$started" --exit-code "$$code"
+
+.PHONY: check
+check: setup ## what `make demo` would do, and what is wrong with it; nothing is changed
+	@.venv/bin/ansible-playbook site.yml -i "$(INVENTORY)" --check --diff $(ARGS)
 
 .PHONY: teardown
 teardown: setup ## stop the cluster that the demo started

@@ -3,29 +3,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from ansible.parsing.dataloader import DataLoader
-from ansible.plugins.loader import init_plugin_loader
-from ansible.template import Templar, trust_as_template
-
-COLLECTIONS = Path(__file__).resolve().parents[4] / ".ansible/collections"
-
-
-@pytest.fixture(scope="session")
-def _ansible_that_finds_the_collection():
-    init_plugin_loader([str(COLLECTIONS)])
+import yaml
+from jinja2 import StrictUndefined
+from jinja2.nativetypes import NativeEnvironment
 
 
 @pytest.fixture
-def example(_ansible_that_finds_the_collection):
-    """What Ansible makes of the arguments of the task in a filter's EXAMPLES."""
+def example():
+    """The arguments of the task in a filter's EXAMPLES, rendered as Ansible does it."""
 
-    def render(filter_file, **variables):
-        loader = DataLoader()
-        (task,) = loader.load(trust_as_template(filter_file.EXAMPLES))
-        (arguments,) = [value for key, value in task.items() if key not in ("name", "vars")]
-        return Templar(loader, {**task.get("vars", {}), **variables}).template(arguments)
+    def rendered(file, **variables):
+        (task,) = yaml.safe_load(file.EXAMPLES)
+        variables = {**task.pop("vars", {}), **variables}
+        ((_module, arguments),) = [item for item in task.items() if item[0] != "name"]
+        environment = NativeEnvironment(undefined=StrictUndefined)
+        environment.filters = {f"rlops.verl.{name}": value for name, value in file.FilterModule().filters().items()}
+        return {name: environment.from_string(value).render(variables) for name, value in arguments.items()}
 
-    return render
+    return rendered

@@ -22,7 +22,8 @@ DECLARED = {"release": "0.9.1", "accelerator": "cpu", "slots_per_node": 2, "pref
     [
         ({}, []),
         ({"release": "0.9.0", "prefix": "verl"}, ["verl_release", "verl_prefix"]),
-        ({"accelerator": "tpu", "slots_per_node": -1, "ports": {}}, ["verl_accelerator", "verl_slots_per_node", "ports"]),
+        ({"accelerator": "tpu", "slots_per_node": -1}, ["verl_accelerator", "verl_slots_per_node"]),
+        ({"ports": {**PORTS, "gcs": 80}}, ["ports"]),
     ],
 )
 def test_the_example_tells_everything_that_is_wrong(example, changes, wrong):

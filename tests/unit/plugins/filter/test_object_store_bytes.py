@@ -22,8 +22,8 @@ def test_the_example_is_a_share_of_the_memory_that_shm_bounds(example, shm, size
     [
         (
             "64G",
-            "ray_cluster_object_store: found 64G (64.0 GiB), wanted at most the size of /dev/shm on this host, 32.0 GiB. "
-            "Change ray_cluster_object_store to a smaller size or a share such as 30%, or enlarge /dev/shm.",
+            "ray_cluster_object_store: found 64G (64.0 GiB), wanted at most the size of /dev/shm on this host, "
+            "32.0 GiB. Change ray_cluster_object_store to a smaller size or a share such as 30%, or enlarge /dev/shm.",
         ),
         (
             "64 bananas",

@@ -11,7 +11,9 @@ WORKER = {
     "node_manager": 6380, "object_manager": 6381, "runtime_env_agent": 6382, "dashboard_agent_http": 52365,
     "dashboard_agent_grpc": 6383, "metrics_export": 6384,
 }  # fmt: skip
-HEAD = {"gcs": 6379, "dashboard": 8265, "client": 10001, "autoscaler_metrics": 6385, "dashboard_metrics": 6386, **WORKER}
+HEAD = {
+    **WORKER, "gcs": 6379, "dashboard": 8265, "client": 10001, "autoscaler_metrics": 6385, "dashboard_metrics": 6386,
+}  # fmt: skip
 ALL = {**HEAD, "worker_min": 10002, "worker_max": 19999}
 
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import builtins
 import shlex
 
 import pytest
@@ -41,7 +40,7 @@ def test_the_declaration_wins_over_the_accelerator():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"name": "p p"}, "ppo_training_name: found 'p p', wanted letters, digits, '.', '_' and '-', at most 64. Change"),
+        ({"name": "p p"}, "ppo_training_name: found 'p p', wanted letters, digits, '.', '_' and '-', at most 64."),
         ({"overrides": ["a"]}, "ppo_training_overrides: found list, wanted a dictionary. Write ppo_training_overrides"),
         ({"overrides": {"a": {"b": 1}, "a.b": 2}}, "ppo_training_overrides: override a.b: found it twice"),
     ],

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from ansible.errors import AnsibleFilterError
 from ansible_collections.rlops.verl.plugins.filter import tree_digest as tree_digest_file
 from ansible_collections.rlops.verl.plugins.filter.tree_digest import tree_digest
 
-TREE = {"z.py": "1", "a.py": "2", "pkg/b.py": "", "pkg/deep/c.txt": "3", "m.py": "4", "pkg.py": "5", "c.py": "6"}
+TREE = {"z.py": "1", "a.py": "2", "pkg/b.py": "", "pkg/deep/c.txt": "é", "m.py": "4", "pkg.py": "5", "c.py": "6"}
 
 
 def written(root: Path, files: dict[str, str]) -> str:
@@ -23,9 +24,14 @@ def written(root: Path, files: dict[str, str]) -> str:
 
 
 def test_a_tree_has_the_same_digest_everywhere(tmp_path):
-    # Another one would rename every environment that is in use.
-    assert tree_digest(written(tmp_path / "a", TREE)) == "X"
-    assert tree_digest(written(tmp_path / "b", dict(reversed(TREE.items())))) == "X"
+    # In another form it would rename every environment that is in use.
+    content = (
+        b"a.py\x001\x002" b"c.py\x001\x006" b"m.py\x001\x004" b"pkg/b.py\x000\x00" b"pkg/deep/c.txt\x002\x00\xc3\xa9"
+        b"pkg.py\x001\x005" b"z.py\x001\x001"
+    )  # fmt: skip
+    expected = hashlib.sha256(content).hexdigest()
+    assert tree_digest(written(tmp_path / "a", TREE)) == expected
+    assert tree_digest(written(tmp_path / "b", dict(reversed(TREE.items())))) == expected
 
 
 @pytest.mark.parametrize(
@@ -49,7 +55,7 @@ def test_a_change_is_another_digest(tmp_path, change):
         ({"a": "", "b": "x"}, {"a": "x", "b": ""}),
         ({"a": "bc"}, {"ab": "c"}),
         ({"a/b": ""}, {"ab": ""}),
-        ({"a": "x", "b": "y"}, {"a": "xb\x001\x00y"}),
+        ({"a": "x", "b": "y"}, {"a": "xb\x00y"}),
     ],
 )
 def test_names_and_contents_are_told_apart(tmp_path, one, other):

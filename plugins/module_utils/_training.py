@@ -182,13 +182,16 @@ def run_checks(run: Mapping[str, Any], log_path: str, total_steps: int | None) -
         )
     ]
     if status == "SUCCEEDED" and total_steps is not None:
+        # An attempt that finds the last step saved trains none.
+        last = max(run["last_step"], run.get("saved_step", 0))
         checks.append(
             check(
                 "training-steps",
-                run["last_step"] == total_steps,
-                f"last step {run['last_step']}",
+                last == total_steps,
+                f"last step {last}",
                 f"step {total_steps}",
-                f"The full log is {log_path}.",
+                "verl ends early when the data runs out: raise trainer.total_epochs or lower "
+                f"trainer.total_training_steps in ppo_training_overrides. The full log is {log_path}.",
             )
         )
     return checks

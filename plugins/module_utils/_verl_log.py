@@ -120,6 +120,12 @@ def parse_steps(lines: Iterable[str]) -> list[dict[str, Any]]:
     return [{"step": step, "metrics": metrics} for step, metrics in steps.items()]
 
 
+def continued(earlier: list[dict[str, Any]], later: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The steps of two attempts at one run, by number; of a step that both have made, the values of the later one."""
+    steps = {step["step"]: step for step in [*earlier, *later]}
+    return [steps[number] for number in sorted(steps)]
+
+
 def training_steps(steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The steps that trained; a validation before training is reported as a step without a time."""
     return [step for step in steps if STEP_TIME in step["metrics"]]

@@ -12,6 +12,9 @@ description:
   - Reads the driver log of a Ray job that runs verl and writes into the run's directory C(driver.log), C(metrics.jsonl)
     (one line C({"step", "metrics"}) for each step) and C(run.json) (status, times, summary).
   - Ray forgets its jobs and logs when the head is started anew. What this module has written stays.
+  - A run may take several attempts, each of which goes on from the newest checkpoint. The metrics are those of all
+    attempts (a step that was repeated has its last values), C(driver.log) is the log of the last one, and the logs of
+    those before become C(driver.1.log), C(driver.2.log) and so on.
   - A job that failed does not fail the task; look at RV(run.status). A job that the cluster does not know does.
 author:
   - rlops contributors (@rlops)
@@ -26,6 +29,9 @@ options:
     description: The run's directory on this host, which must exist.
     type: path
     required: true
+  checkpoint_dir:
+    description: Where the run saves its checkpoints, to learn the last step that was saved.
+    type: path
 attributes:
   check_mode:
     description: Can run in check_mode and return changed status prediction without modifying target.
@@ -51,11 +57,16 @@ run:
   type: dict
   contains:
     submission_id: {description: Id of the job., type: str}
+    attempts:
+      description: "C(submission_id), C(start_time_ms), C(status), C(seconds) and C(log) of each attempt, oldest first."
+      type: list
+      elements: dict
     status: {description: Ray's status of the job., type: str}
     message: {description: The first line of Ray's words about it., type: str}
-    seconds: {description: "Seconds from start to end, null while the job runs.", type: float}
+    seconds: {description: "Seconds of the last attempt from start to end, null while it runs.", type: float}
     steps: {description: Number of training steps with metrics., type: int}
     last_step: {description: "Number of the last step, 0 when there is none.", type: int}
+    saved_step: {description: "Step of the last checkpoint in O(checkpoint_dir), 0 when there is none.", type: int}
     first_score: {description: "Mean score of the first step, null when there is none.", type: float}
     last_score: {description: "Mean score of the last step, null when there is none.", type: float}
     seconds_per_step:
@@ -68,8 +79,10 @@ log_path:
   type: str
 """
 
+import contextlib
 import json
 import os
+from pathlib import Path
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -77,19 +90,56 @@ from ansible_collections.rlops.verl.plugins.module_utils import _atomic_file, _v
 from ansible_collections.rlops.verl.plugins.module_utils._ray_api import RayApiError
 from ansible_collections.rlops.verl.plugins.module_utils._ray_connection import RAY_API_OPTIONS, connect
 
+LOG, METRICS, RECORD = "driver.log", "metrics.jsonl", "run.json"
+# verl writes the number of the step when its checkpoint is complete.
+TRACKER = "latest_checkpointed_iteration.txt"
 
-def write_if_other(path: str, text: str, check_mode: bool) -> bool:
-    """Write the file atomically when its content differs; True when it did."""
+
+class Kept:
+    """The directory of a run, and what earlier attempts have left there."""
+
+    def __init__(self, path: str):
+        self.path = path
+        record, metrics = self._read(RECORD), self._read(METRICS)
+        try:
+            self.attempts: list[dict] = json.loads(record or "{}").get("attempts", [])
+            self.steps: list[dict] = [json.loads(line) for line in metrics.split("\n") if line]
+        except (ValueError, AttributeError) as error:
+            raise OSError(0, f"{RECORD} or {METRICS} is not what this module has written: {error}") from None
+
+    def _read(self, name: str) -> str:
+        try:
+            # As it is: progress bars have carriage returns.
+            with open(os.path.join(self.path, name), encoding="utf-8", errors="surrogateescape", newline="") as file:
+                return file.read()
+        except FileNotFoundError:
+            return ""
+
+    def is_anothers(self, attempt: dict) -> bool:
+        """Whether the log that lies there is of an earlier attempt."""
+        identity = ("submission_id", "start_time_ms")
+        return bool(self.attempts) and any(self.attempts[-1][name] != attempt[name] for name in identity)
+
+    def set_log_aside(self, check_mode: bool) -> None:
+        name = self.attempts[-1]["log"] = f"driver.{len(self.attempts)}.log"
+        if not check_mode:
+            with contextlib.suppress(FileNotFoundError):
+                os.rename(os.path.join(self.path, LOG), os.path.join(self.path, name))
+
+    def write(self, name: str, text: str, check_mode: bool) -> bool:
+        """Write a file atomically when its content differs; True when it did."""
+        if os.path.exists(os.path.join(self.path, name)) and self._read(name) == text:
+            return False
+        if not check_mode:
+            _atomic_file.write_text(os.path.join(self.path, name), text)
+        return True
+
+
+def saved_step(checkpoint_dir: str | None) -> int:
     try:
-        # As it is: progress bars have carriage returns.
-        with open(path, encoding="utf-8", errors="surrogateescape", newline="") as file:
-            if file.read() == text:
-                return False
-    except OSError:
-        pass
-    if not check_mode:
-        _atomic_file.write_text(path, text)
-    return True
+        return int(Path(checkpoint_dir or "", TRACKER).read_text())
+    except (OSError, ValueError):
+        return 0
 
 
 def main() -> None:
@@ -98,6 +148,7 @@ def main() -> None:
             **RAY_API_OPTIONS,
             "submission_id": {"type": "str", "required": True},
             "path": {"type": "path", "required": True},
+            "checkpoint_dir": {"type": "path"},
         },
         supports_check_mode=True,
     )
@@ -111,28 +162,42 @@ def main() -> None:
     if job is None:
         module.fail_json(msg=f"record of job {submission_id}: the cluster does not know this job")
 
-    lines = log.splitlines()
-    steps = _verl_log.parse_steps(lines)
-    run = {
+    seconds = round((job.end_time_ms - job.start_time_ms) / 1000, 1) if job.end_time_ms else None
+    attempt = {
         "submission_id": submission_id,
+        "start_time_ms": job.start_time_ms,
         "status": job.status,
-        "message": job.message.partition("\n")[0],
-        "seconds": round((job.end_time_ms - job.start_time_ms) / 1000, 1) if job.end_time_ms else None,
-        **_verl_log.summary(steps),
-        "error": _verl_log.first_error(lines) if job.status == "FAILED" else "",
+        "seconds": seconds,
+        "log": LOG,
     }
-    files = {
-        "driver.log": log,
-        "metrics.jsonl": "".join(json.dumps(step, sort_keys=True) + "\n" for step in steps),
-        "run.json": json.dumps(run, indent=2, sort_keys=True) + "\n",
-    }
+    lines = log.splitlines()
     try:
-        changed = [
-            name for name, text in files.items() if write_if_other(os.path.join(path, name), text, module.check_mode)
-        ]
+        kept = Kept(path)
+        if kept.is_anothers(attempt):
+            kept.set_log_aside(module.check_mode)
+            kept.attempts.append(attempt)
+        else:
+            kept.attempts[-1:] = [attempt]
+        steps = _verl_log.continued(kept.steps, _verl_log.parse_steps(lines))
+        run = {
+            "submission_id": submission_id,
+            "attempts": kept.attempts,
+            "status": job.status,
+            "message": job.message.partition("\n")[0],
+            "seconds": seconds,
+            **_verl_log.summary(steps),
+            "saved_step": saved_step(module.params["checkpoint_dir"]),
+            "error": _verl_log.first_error(lines) if job.status == "FAILED" else "",
+        }
+        files = {
+            LOG: log,
+            METRICS: "".join(json.dumps(step, sort_keys=True) + "\n" for step in steps),
+            RECORD: json.dumps(run, indent=2, sort_keys=True) + "\n",
+        }
+        changed = [name for name, text in files.items() if kept.write(name, text, module.check_mode)]
     except OSError as error:
-        module.fail_json(msg=f"record of job {submission_id}: {path} cannot be written ({error.strerror})")
-    module.exit_json(changed=bool(changed), run=run, log_path=os.path.join(path, "driver.log"))
+        module.fail_json(msg=f"record of job {submission_id}: {path} cannot be read or written ({error.strerror})")
+    module.exit_json(changed=bool(changed), run=run, log_path=os.path.join(path, LOG))
 
 
 if __name__ == "__main__":

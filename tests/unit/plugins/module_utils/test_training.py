@@ -231,6 +231,7 @@ def run(status: str = "SUCCEEDED", **values: object) -> dict:
     [
         (run(), 4, [("job ppo-1", True, "SUCCEEDED"), ("training-steps", True, "last step 4")]),
         (run(), 5, [("job ppo-1", True, "SUCCEEDED"), ("training-steps", False, "last step 4")]),
+        (run(last_step=0, saved_step=4), 4, [("job ppo-1", True, "SUCCEEDED"), ("training-steps", True, "last step 4")]),
         (run(last_step=1), 0, [("job ppo-1", True, "SUCCEEDED"), ("training-steps", False, "last step 1")]),
         (run(), None, [("job ppo-1", True, "SUCCEEDED")]),
         (run("FAILED", error="KeyError: x", message="exit 1"), 4, [("job ppo-1", False, "FAILED: KeyError: x")]),

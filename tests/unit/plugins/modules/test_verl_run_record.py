@@ -13,6 +13,7 @@ from ansible_collections.rlops.verl.tests.unit import fake_ray_api
 
 STEP = "(Runner pid=1) step:{0} - critic/score/mean:{1} - timing_s/step:{2}\n"
 LOG = "start\n" + STEP.format(1, 0.25, 9.0) + " 50%|#| 1/2\r" + STEP.format(2, 0.5, 3.0) + "modèle"
+START = 60_000  # as fake_ray_api has it
 FILES = ["driver.log", "metrics.jsonl", "run.json"]
 
 
@@ -34,7 +35,8 @@ def test_log_metrics_and_summary_are_kept(api, run, kept):
     assert answer["run"] == json.loads((kept / "run.json").read_text())
     assert answer["run"] == {
         "submission_id": "ppo", "status": "SUCCEEDED", "message": "Job finished.", "seconds": 30.5, "steps": 2,
-        "last_step": 2, "first_score": 0.25, "last_score": 0.5, "seconds_per_step": 3.0, "error": "",
+        "last_step": 2, "first_score": 0.25, "last_score": 0.5, "seconds_per_step": 3.0, "error": "", "saved_step": 0,
+        "attempts": [attempt("ppo", "SUCCEEDED")],
     }  # fmt: skip
     assert (kept / "driver.log").read_bytes() == LOG.encode()
     assert [json.loads(line) for line in (kept / "metrics.jsonl").read_text().splitlines()] == [
@@ -43,6 +45,59 @@ def test_log_metrics_and_summary_are_kept(api, run, kept):
     ]
     assert sorted(path.name for path in kept.iterdir()) == FILES
     assert api.changes == []
+
+
+def attempt(submission_id: str, status: str, log: str = "driver.log") -> dict:
+    return {"submission_id": submission_id, "start_time_ms": START, "status": status, "seconds": 30.5, "log": log}
+
+
+def test_attempts_continue_each_other(api, run, kept):
+    first, second = (
+        STEP.format(1, 0.1, 9.0) + STEP.format(2, 0.2, 9.0) + STEP.format(3, 0.3, 9.0),
+        STEP.format(3, 0.4, 3.0),
+    )
+    api.add("ppo", "FAILED", first)
+    run()
+    api.add("ppo.2", "FAILED", second)
+    run(submission_id="ppo.2")
+    api.add("ppo.3", "SUCCEEDED", STEP.format(4, 0.5, 3.0))
+    record = run(submission_id="ppo.3")["run"]
+    assert (record["steps"], record["last_step"], record["first_score"], record["last_score"]) == (4, 4, 0.1, 0.5)
+    scores = [json.loads(line)["metrics"]["critic/score/mean"] for line in (kept / "metrics.jsonl").open()]
+    assert scores == [0.1, 0.2, 0.4, 0.5]
+    assert record["attempts"] == [
+        attempt("ppo", "FAILED", "driver.1.log"),
+        attempt("ppo.2", "FAILED", "driver.2.log"),
+        attempt("ppo.3", "SUCCEEDED"),
+    ]
+    logs = [(kept / name).read_text() for name in ("driver.1.log", "driver.2.log", "driver.log")]
+    assert logs == [first, second, STEP.format(4, 0.5, 3.0)]
+    assert not run(submission_id="ppo.3")["changed"]
+
+
+def test_the_same_id_on_a_cluster_that_was_started_anew_is_another_attempt(api, run, kept):
+    api.add("ppo", "FAILED", "of the first")
+    run()
+    api.add("ppo", "SUCCEEDED", "of the second", start_time=START + 1)
+    assert [one["log"] for one in run()["run"]["attempts"]] == ["driver.1.log", "driver.log"]
+    assert [(kept / name).read_text() for name in ("driver.1.log", "driver.log")] == ["of the first", "of the second"]
+
+
+@pytest.mark.parametrize(("text", "step"), [("4", 4), ("4\n", 4), ("", 0), (None, 0)])
+def test_the_last_saved_step_is_that_of_verls_tracker(api, run, tmp_path, text, step):
+    if text is not None:
+        (tmp_path / "latest_checkpointed_iteration.txt").write_text(text)
+    api.add("ppo", "SUCCEEDED", "nothing was left to do")
+    record = run(checkpoint_dir=str(tmp_path))["run"]
+    assert (record["last_step"], record["saved_step"]) == (0, step)
+
+
+@pytest.mark.parametrize("name", ["run.json", "metrics.jsonl"])
+def test_what_the_module_has_not_written_is_not_overwritten(api, run, kept, name):
+    (kept / name).write_text("[")
+    api.add("ppo", "SUCCEEDED", LOG)
+    assert f"{kept} cannot be read or written (run.json or metrics.jsonl is not what" in run()["msg"]
+    assert (kept / name).read_text() == "["
 
 
 def test_a_record_that_is_there_is_left_alone(api, run, kept):
@@ -103,4 +158,4 @@ def test_without_a_cluster_nothing_is_written(run, kept):
 def test_a_directory_that_is_not_there_fails(api, run, kept):
     api.add("ppo", "SUCCEEDED")
     answer = run(path=f"{kept}/absent")
-    assert answer["msg"] == f"record of job ppo: {kept}/absent cannot be written (No such file or directory)"
+    assert answer["msg"] == f"record of job ppo: {kept}/absent cannot be read or written (No such file or directory)"

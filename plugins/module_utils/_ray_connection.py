@@ -47,9 +47,14 @@ def read_token(path: str | None) -> str:
 def connect(module: AnsibleModule) -> RayApi:
     """The API that the module's options describe; fails the module when the token cannot be read."""
     try:
-        token = read_token(module.params["token_path"])
+        return describe(module)
     except ValueError as error:
         module.fail_json(msg=str(error))
+
+
+def describe(module: AnsibleModule) -> RayApi:
+    """As ``connect``, but raises ValueError when the token cannot be read."""
+    token = read_token(module.params["token_path"])
     if token:
         module.no_log_values.add(token)
 

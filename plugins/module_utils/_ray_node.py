@@ -25,6 +25,8 @@ from ansible_collections.rlops.verl.plugins.module_utils._proc import Process, f
 MARKER = "RLOPS_RAY_NODE"
 VITAL_HEAD = ("gcs_server", "raylet")
 VITAL_WORKER = ("raylet",)
+# How Ray's workers name themselves, but for idle ones and agents of the node.
+_WORK = re.compile(r"ray::(?!IDLE|DashboardAgent|RuntimeEnvAgent)")
 LONGEST_TEMP_DIR = 43  # 107 bytes of a socket's path, less "/session_<date>_<pid>/sockets/plasma_store"
 
 
@@ -60,12 +62,17 @@ class NodeRecord:
 
 @dataclass(frozen=True)
 class NodeState:
-    """``running`` means leader and vital processes live; ``members`` are all processes of the node, whoever leads."""
+    """What runs of a node.
+
+    ``running`` means leader and vital processes live; ``members`` are all processes of the node, whoever leads, and
+    ``work`` names those of them that do something for a job: Ray's tasks, actors and job supervisors.
+    """
 
     running: bool
     digest: str
     members: tuple[int, ...]
     missing: tuple[str, ...]
+    work: tuple[str, ...] = ()
 
 
 def start_digest(command: list[str], environment: Mapping[str, str]) -> str:
@@ -117,13 +124,15 @@ def node_state(
         if in_session or in_temp_dir.search(process.command) or marked(process.pid):
             roots.append(process.pid)
     members = family(dict(table), roots) - own_family
-    names = [table[pid].command.split(" ", 1)[0].rpartition("/")[2] for pid in members if not table[pid].zombie]
+    commands = [table[pid].command.split(" ", 1)[0] for pid in members if not table[pid].zombie]
+    names = [command.rpartition("/")[2] for command in commands]
     missing = tuple(name for name in vital if name not in names)
     return NodeState(
         running=leader is not None and not missing,
         digest=record.digest if record is not None else "",
         members=tuple(sorted(members)),
         missing=missing,
+        work=tuple(sorted({command for command in commands if _WORK.match(command)})),
     )
 
 

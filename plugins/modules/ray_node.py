@@ -17,7 +17,9 @@ description:
   - A node whose processes have died is noticed and started anew. A node that was started with another command or other
     variables is restarted.
   - Before a restart or a stop, the cluster at O(dashboard_url) is asked for its jobs. While one runs, the task fails
-    and names it. A cluster that does not answer is taken to run none, one that refuses the token is not.
+    and names it. Where it is not asked, does not answer or refuses the token, the processes of the node tell. Tasks and
+    actors of Ray name themselves, and while there are any, the task fails and names them. A node without its raylet, or
+    a head without its GCS, can run nothing.
   - A node that does not come up within O(timeout) is ended, and the task fails with the last lines of O(log_file).
 author:
   - rlops contributors (@rlops)
@@ -65,7 +67,6 @@ options:
   dashboard_url:
     description:
       - Address of the cluster's dashboard, where its jobs can be asked for before the node is restarted or stopped.
-        Without it nothing is asked.
     type: str
     required: false
   force:
@@ -117,7 +118,8 @@ stopped_processes:
   returned: success
   type: int
 running_jobs:
-  description: Submission ids of the jobs that kept the node from being restarted or stopped.
+  description:
+    - Submission ids of the jobs that kept the node from being restarted or stopped, or names of the node's processes.
   returned: when the task failed because of them
   type: list
   elements: str
@@ -133,11 +135,12 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rlops.verl.plugins.module_utils import _proc, _ray_node
 from ansible_collections.rlops.verl.plugins.module_utils._detached import start_detached
 from ansible_collections.rlops.verl.plugins.module_utils._ray_api import RayApiError
-from ansible_collections.rlops.verl.plugins.module_utils._ray_connection import RAY_API_OPTIONS, connect
+from ansible_collections.rlops.verl.plugins.module_utils._ray_connection import RAY_API_OPTIONS, describe
 from ansible_collections.rlops.verl.plugins.module_utils._wait import Timeout, wait_for
 
 STARTED = "Ray runtime started."
 GRACE = 10  # seconds between SIGTERM and SIGKILL
+PATIENCE = 10  # seconds for the workers of an ended job to end
 
 
 class Node:
@@ -178,18 +181,17 @@ class Node:
     def read(self) -> _ray_node.NodeState:
         return _ray_node.look(self.state_file, _proc.processes(), self.temp_dir, self.vital)
 
-    def refuse_while_a_job_runs(self, action: str) -> None:
-        """A running job is sacred: fail, naming it, unless told otherwise. A dead API means that nothing can run."""
-        if self.module.params["force"] or not self.module.params["dashboard_url"]:
+    def refuse_while_a_job_runs(self, action: str, before: _ray_node.NodeState) -> None:
+        """A running job is sacred: fail, naming it, unless told otherwise."""
+        if self.module.params["force"] or before.missing:
             return
-        try:
-            running = sorted(job.submission_id for job in connect(self.module).jobs() if not job.terminal)
-        except RayApiError as error:
-            if error.status in (401, 403):  # the API lives, so a job may run
-                self.module.fail_json(
-                    msg=f"Ray on this host has to {action}, but the cluster does not say whether a job runs: {error}"
-                )
-            return
+        running = self.jobs()
+        if running is None:
+            # Workers of a job that has just ended take a moment.
+            try:
+                wait_for("work ended", lambda: self.read().work, lambda work: not work, PATIENCE)
+            except Timeout as timeout:
+                running = list(timeout.last)
         if running:
             self.module.fail_json(
                 msg=f"Ray on this host has to {action}, but a job runs on the cluster: found {', '.join(running)}, "
@@ -197,6 +199,15 @@ class Node:
                 "set ray_cluster_force to true.",
                 running_jobs=running,
             )
+
+    def jobs(self) -> list[str] | None:
+        """Running jobs of the cluster; None where it does not tell."""
+        if not self.module.params["dashboard_url"]:
+            return None
+        try:
+            return sorted(job.submission_id for job in describe(self.module).jobs() if not job.terminal)
+        except (RayApiError, ValueError):
+            return None
 
     def start(self) -> int:
         try:
@@ -293,7 +304,7 @@ def main() -> None:
     if action == "restart":
         result["diff"]["after"] += f"restarted because: {restart_reason(before)}\n"
     if action in ("restart", "stop"):
-        node.refuse_while_a_job_runs(action)
+        node.refuse_while_a_job_runs(action, before)
     if not module.check_mode:
         if action in ("restart", "stop"):
             node.end(before.members)

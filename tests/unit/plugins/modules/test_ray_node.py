@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -114,9 +115,11 @@ def stranger(place):
     """Start a process that is not the node's, in a session of its own."""
     started = []
 
-    def call(argument: str = "", environment: dict | None = None) -> subprocess.Popen:
-        command = [place.root / "raylet", "-c", f"echo; read _ <> {place.root}/never", argument]
-        child = subprocess.Popen(command, env=environment or {}, stdout=subprocess.PIPE, start_new_session=True)
+    def call(argument: str = "", environment: dict | None = None, name: str = "raylet") -> subprocess.Popen:
+        command = [name, "-c", f"echo; read _ <> {place.root}/never", argument]
+        child = subprocess.Popen(
+            command, executable="/bin/sh", env=environment or {}, stdout=subprocess.PIPE, start_new_session=True
+        )
         started.append(child)
         child.stdout.readline()
         return child
@@ -351,22 +354,69 @@ def test_a_running_job_keeps_the_node_unless_forced(place, run, api, change):
     assert not alive(node.values())
 
 
-@pytest.mark.parametrize("status", [401, 403])
-def test_a_cluster_that_refuses_the_token_may_run_a_job(place, run, api, status):
+WORK = ["ray::JobSupervisor", "ray::TaskRunner.run"]
+IDLE = ["ray::IDLE", "ray::IDLE_SpillWorker", "ray::DashboardAgent", "ray::RuntimeEnvAgent"]
+
+
+@pytest.fixture
+def silent(api):
+    """Ways in which a cluster does not tell whether a job runs."""
+    with fake_ray_api.nobody() as url:
+        yield {
+            "not asked": {},
+            "dead": {"dashboard_url": url},
+            "no token": {"dashboard_url": api.url, "token_path": f"{api.token_path}.lost"},
+            "other token": {"dashboard_url": api.url},
+            "stranger": {"dashboard_url": api.url, "token_path": api.token_path},
+        }
+
+
+@pytest.mark.parametrize("why", ["not asked", "dead", "no token", "other token", "stranger"])
+def test_where_the_cluster_does_not_tell_the_nodes_processes_do(place, run, stranger, api, silent, monkeypatch, why):
+    monkeypatch.setattr(ray_node, "PATIENCE", 0.1)
+    run()
+    mark = {_ray_node.MARKER: str(place.temp_dir)}
+    for name in [*WORK, *IDLE]:
+        stranger(name=name, environment=mark)
+    stranger(name="ray::Foreign", environment={_ray_node.MARKER: f"{place.temp_dir}2"})
+    if why == "stranger":
+        api.stranger = (503, {}, b"busy")
+    for check_mode in (True, False):
+        answer = run(state="stopped", _ansible_check_mode=check_mode, **silent[why])
+        assert answer["running_jobs"] == WORK
+        assert f"found {', '.join(WORK)}, wanted none" in answer["msg"]
+    assert len(place.alive()) == 4
+    assert run(state="stopped", force=True, **silent[why])["action"] == "stop"
+    assert place.alive() == set()
+
+
+@pytest.mark.parametrize("why", ["dead", "other token"])
+def test_what_has_just_ended_is_waited_for(place, run, stranger, silent, why):
+    run()
+    child = stranger(name="ray::JobSupervisor", environment={_ray_node.MARKER: str(place.temp_dir)})
+    timer = threading.Timer(0.3, child.kill)
+    timer.start()
+    answer = run(state="stopped", **silent[why])
+    timer.join()
+    assert (answer["action"], child.wait()) == ("stop", -signal.SIGKILL)
+
+
+@pytest.mark.parametrize("victim", ["raylet", "gcs_server"])
+def test_nothing_runs_without_a_vital_process(place, run, api, stranger, victim):
     node = place.processes(run()["pid"])
-    api.stranger = (status, {}, b"")
-    answer = run(state="stopped", dashboard_url=api.url)
-    assert "Ray on this host has to stop, but the cluster does not say whether a job runs: Ray's API" in answer["msg"]
-    assert place.alive() == set(node.values())
+    api.add("still running, as far as is known")
+    stranger(name="ray::JobSupervisor", environment={_ray_node.MARKER: str(place.temp_dir)})
+    os.kill(node[victim], signal.SIGKILL)
+    _wait.wait_for("it is dead", lambda: alive([node[victim]]), lambda left: not left, 60)
+    assert run(dashboard_url=api.url, token_path=api.token_path)["action"] == "restart"
+    assert api.requests == []
 
 
-def test_a_cluster_without_a_running_job_or_without_an_answer_does_not_keep_the_node(place, run, api):
+def test_a_cluster_without_a_running_job_does_not_keep_the_node(place, run, api):
     run()
     api.add("done", "FAILED")
     assert run("other", dashboard_url=api.url, token_path=api.token_path)["action"] == "restart"
     assert api.requests == ["GET /api/jobs/"]
-    with fake_ray_api.nobody() as url:
-        assert run(state="stopped", dashboard_url=url)["action"] == "stop"
 
 
 def test_sockets_limit_the_path(place, run):

@@ -20,6 +20,8 @@ display = Display()
 
 OPTIONS: dict[str, dict[str, Any]] = {
     **RAY_API_OPTIONS,
+    # A path of the host, on which the module expands it; here it is the controller's home that would be put in.
+    "token_path": {"type": "str", "no_log": False},
     "submission_id": {"type": "str", "required": True},
     "show": {"type": "str", "choices": ["log", "steps", "none"], "default": "log"},
     "total_steps": {"type": "int"},
@@ -46,7 +48,7 @@ class ActionModule(ActionBase):
         self.options, self.task_vars = options, task_vars
         self.offset = options["log_offset"]
         self.view = _verl_log.LogView()
-        self.answered = time.monotonic()
+        self.silent_since: float | None = None
         job_id = options["submission_id"]
         if options["show"] != "none":
             display.display(f"following job {job_id}: Ctrl-C leaves it running, the same command takes it up again")
@@ -59,7 +61,7 @@ class ActionModule(ActionBase):
                 options["interval"],
             )
         except Timeout as timeout:
-            raise AnsibleActionFail(f"{timeout}. The job goes on; run again to take it up.") from timeout
+            raise AnsibleActionFail(f"{timeout}. The job goes on; run again to take it up.") from None
         result.update(changed=False, job=job)
         return result
 
@@ -74,20 +76,22 @@ class ActionModule(ActionBase):
         )
         problem = answer.get("problem") or (answer.get("msg", "no reason given") if answer.get("failed") else "")
         if problem or not answer.get("reachable"):
-            silent = time.monotonic() - self.answered
-            if silent > self.options["patience"]:
+            now = time.monotonic()
+            self.silent_since = now if self.silent_since is None else self.silent_since
+            silent = now - self.silent_since
+            if silent >= self.options["patience"]:
                 raise AnsibleActionFail(
                     f"job {self.options['submission_id']} cannot be read for {silent:.0f} s: {problem}"
                 )
             return None
-        self.answered = time.monotonic()
+        self.silent_since = None
         if not answer["exists"]:
             raise AnsibleActionFail(
                 f"job {self.options['submission_id']}: the cluster does not know it (any more). "
                 "Ray forgets its jobs when the head is started anew: run again to submit it once more."
             )
         self.offset = answer["log_offset"]
-        for line in answer["log"].splitlines():
+        for line in _verl_log.split_lines(answer["log"]):
             self._show(line)
         return answer["job"]
 

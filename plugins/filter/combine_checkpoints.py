@@ -59,7 +59,7 @@ def combine_checkpoints(audits: dict, components: list | None = None, step: int 
         summary = combine(audits, components or [], step)
         return {**summary, "checks": checkpoint_checks(summary, step)}
     except WrongStepError as error:
-        raise AnsibleFilterError(str(error)) from error
+        raise AnsibleFilterError(str(error)) from None
 
 
 class FilterModule:

@@ -13,7 +13,8 @@ description:
   - Fails for names and values that such a file cannot hold.
 options:
   _input:
-    description: Names and values, which are text.
+    description:
+      - Names and values. Numbers become text, and V(true) and V(false) become C(1) and C(0).
     type: dict
     required: true
 """
@@ -39,7 +40,7 @@ def env_file(variables: dict) -> str:
     try:
         return in_lines(variables)
     except ValueError as error:
-        raise AnsibleFilterError(str(error)) from error
+        raise AnsibleFilterError(str(error)) from None
 
 
 class FilterModule:

@@ -76,7 +76,7 @@ def hydra_arguments(overrides: Mapping[Any, Any]) -> list[str]:
     try:
         return to_arguments(flatten(overrides))
     except OverrideError as error:
-        raise AnsibleFilterError(str(error)) from error
+        raise AnsibleFilterError(str(error)) from None
 
 
 class FilterModule:

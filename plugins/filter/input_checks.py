@@ -16,7 +16,7 @@ options:
   _input:
     description:
       - Name of the variable to the path or paths that it holds. One with C(model) in its name holds directories, any
-        other files.
+        other files. The value V(null) is no path.
     type: dict
     required: true
   found:
@@ -47,11 +47,24 @@ _value:
   elements: dict
 """
 
+from ansible.errors import AnsibleFilterError
+
 from ansible_collections.rlops.verl.plugins.module_utils._training import input_checks as judge
 
 
 def input_checks(inputs: dict, found: dict, made_later: list[str] | None = None) -> list[dict]:
-    return judge(inputs, found, made_later or [])
+    listed = {variable: _paths(variable, value) for variable, value in inputs.items()}
+    return judge(listed, found, made_later or [])
+
+
+def _paths(variable: str, value: object) -> list[str]:
+    paths = value if isinstance(value, (list, tuple)) else [value]
+    wrong = [path for path in paths if not isinstance(path, (str, type(None)))]
+    if wrong:
+        raise AnsibleFilterError(
+            f"{variable}: found {wrong[0]!r}, wanted a path or a list of paths. Change {variable}."
+        )
+    return [path for path in paths if path]
 
 
 class FilterModule:

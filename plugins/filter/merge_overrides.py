@@ -70,7 +70,7 @@ def merge_overrides(overrides: Mapping[Any, Any], *layers: Mapping[Any, Any]) ->
     try:
         return to_mapping(merge(overrides, *layers))
     except OverrideError as error:
-        raise AnsibleFilterError(str(error)) from error
+        raise AnsibleFilterError(str(error)) from None
 
 
 class FilterModule:

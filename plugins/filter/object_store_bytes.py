@@ -45,10 +45,16 @@ from ansible_collections.rlops.verl.plugins.module_utils._sizes import object_st
 
 
 def object_store_bytes(value: object, node: dict) -> int:
+    missing = [name for name in ("memory_bytes", "shm_bytes") if name not in node]
+    if missing:
+        raise AnsibleFilterError(
+            f"object_store_bytes: found a node without {' and '.join(missing)}, wanted what rlops.verl.node_info "
+            "returned. Give what was registered of it."
+        )
     try:
         return in_bytes(value, node["memory_bytes"], node["shm_bytes"])
     except SizeError as error:
-        raise AnsibleFilterError(str(error)) from error
+        raise AnsibleFilterError(str(error)) from None
 
 
 class FilterModule:

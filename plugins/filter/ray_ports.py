@@ -10,6 +10,7 @@ version_added: 0.1.0
 author: rlops contributors (@rlops)
 description:
   - Takes those of a dictionary of ports that a head or a worker listens on, without the range of its worker processes.
+  - Fails when a port is missing, is no port number, or meets another one.
 positional: head
 options:
   _input:
@@ -34,11 +35,16 @@ _value:
   type: dict
 """
 
+from ansible.errors import AnsibleFilterError
+
 from ansible_collections.rlops.verl.plugins.module_utils._ports import fixed
 
 
 def ray_ports(ports: dict, head: bool = False) -> dict[str, int]:
-    return fixed(ports, head)
+    try:
+        return fixed(ports, head)
+    except ValueError as error:
+        raise AnsibleFilterError(str(error)) from None
 
 
 class FilterModule:

@@ -21,6 +21,7 @@ options:
         C(train_files), C(val_files), C(overrides), C(env_vars), C(working_dir), C(excludes), C(runs_dir) and C(python).
         They are the variables of the role P(rlops.verl.ppo_training#role). C(working_dir_digest), from
         M(rlops.verl.ray_working_dir_info), may be added."
+      - C(train_files) and C(val_files) are lists, or the path of one file.
     type: dict
     required: true
   accelerator_overrides:
@@ -46,20 +47,32 @@ _value:
     overrides: {description: "All overrides, dotted keys to values.", type: dict}
     arguments: {description: "The arguments for Hydra, not quoted for a shell.", type: list, elements: str}
     entrypoint: {description: The shell command of the job., type: str}
-    runtime_env: {description: Ray's runtime environment of the job., type: dict}
+    runtime_env: {description: "Ray's runtime environment of the job, without secret variables.", type: dict}
+    secret_env_vars: {description: Variables of the job that are secret by their names., type: dict}
+    shown: {description: The job for people. Values of secret variables are hidden., type: dict}
     total_steps: {description: "Number of training steps, null when it follows from the data.", type: int}
 """
 
 from ansible.errors import AnsibleFilterError
 
+from ansible_collections.rlops.verl.plugins.module_utils._hydra import OverrideError, flatten, to_arguments
 from ansible_collections.rlops.verl.plugins.module_utils._training import DeclarationError, plan
 
 
 def training_plan(declared: dict, accelerator_overrides: dict) -> dict:
+    files = {name: _listed(declared[name]) for name in ("train_files", "val_files")}
     try:
-        return plan(declared, accelerator_overrides)
+        # By themselves first: in the plan, any fault is that of the declaration.
+        to_arguments(flatten(accelerator_overrides))
+        return plan({**declared, **files}, accelerator_overrides)
+    except OverrideError as error:
+        raise AnsibleFilterError(f"accelerator_overrides: {error}") from None
     except DeclarationError as error:
-        raise AnsibleFilterError(str(error)) from error
+        raise AnsibleFilterError(str(error)) from None
+
+
+def _listed(files: str | list[str]) -> list[str]:
+    return [file for file in [files] if file] if isinstance(files, str) else files
 
 
 class FilterModule:

@@ -11,6 +11,7 @@ author: rlops contributors (@rlops)
 description:
   - Names and contents of all files below a directory of the controller as one SHA-256 digest, so that a change of any
     of them is noticed.
+  - Links are followed, as by M(ansible.builtin.copy), but for those that lead back to a directory they lie in.
   - What Python and its build tools leave behind is not looked at. Fails when there is no such directory.
 options:
   _input:
@@ -32,6 +33,8 @@ _value:
 """
 
 import hashlib
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from ansible.errors import AnsibleFilterError
@@ -44,14 +47,24 @@ def tree_digest(path: str) -> str:
     if not root.is_dir():
         raise AnsibleFilterError(f"tree_digest: found {path}, wanted a directory")
     digest = hashlib.sha256()
-    for file in sorted(root.rglob("*")):
-        parts = file.relative_to(root).parts
-        if not file.is_file() or any(part in LEFT_BEHIND or part.endswith(".egg-info") for part in parts):
-            continue
+    for file in sorted(_files(root)):
         content = file.read_bytes()
-        digest.update(f"{'/'.join(parts)}\0{len(content)}\0".encode())
+        digest.update(os.fsencode(file.relative_to(root)) + f"\0{len(content)}\0".encode())
         digest.update(content)
     return digest.hexdigest()
+
+
+def _files(directory: Path, above: tuple[Path, ...] = ()) -> Iterator[Path]:
+    here = directory.resolve()
+    if here in above:
+        return
+    for path in directory.iterdir():
+        if path.name in LEFT_BEHIND or path.name.endswith(".egg-info"):
+            continue
+        if path.is_dir():
+            yield from _files(path, (*above, here))
+        elif path.is_file():
+            yield path
 
 
 class FilterModule:

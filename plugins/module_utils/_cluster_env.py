@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ansible_collections.rlops.verl.plugins.module_utils._hydra import type_name
 from ansible_collections.rlops.verl.plugins.module_utils._python import version_key
 from ansible_collections.rlops.verl.plugins.module_utils._secrets import is_secret
 from ansible_collections.rlops.verl.plugins.module_utils._verdict import check
@@ -61,13 +62,16 @@ def as_text(value: object) -> str:
     return str(value).strip() if isinstance(value, str) else str(value)
 
 
-def env_file(variables: Mapping[str, str]) -> str:
+def env_file(variables: Mapping[Any, Any]) -> str:
     """An environment file in the form that systemd reads. Raises ValueError for names and values it cannot hold."""
     lines = []
-    for name in sorted(variables):
-        value = variables[name]
-        if not (name.isascii() and name.isidentifier()):
+    for name, value in sorted(variables.items(), key=lambda item: str(item[0])):
+        if not (isinstance(name, str) and name.isascii() and name.isidentifier()):
             raise ValueError(f"environment: found the name {name!r}, wanted letters, digits and underscores")
+        if isinstance(value, (bool, int, float)):
+            value = as_text(value)
+        if not isinstance(value, str):
+            raise ValueError(f"environment: found a value of the type {type_name(value)} in {name}, wanted text")
         if any(character in value for character in "\n\r\0"):
             raise ValueError(f"environment: found a line break in {name}, wanted one line")
         plain = all(character.isalnum() or character in "_-./:,+=@%" for character in value)

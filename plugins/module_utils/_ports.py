@@ -66,7 +66,10 @@ def problems(ports: Mapping[str, object], name: str = "ray_cluster_ports") -> li
 
 
 def fixed(ports: Mapping[str, object], head: bool) -> dict[str, int]:
-    """The ports that this kind of node listens on, without the workers' range."""
+    """The ports that this kind of node listens on, without the workers' range. Raises ValueError with the problems."""
+    wrong = problems(ports)
+    if wrong:
+        raise ValueError(f"{'; '.join(wrong)}. Change ray_cluster_ports.")
     of_the_head = ("gcs", "dashboard", "client", "autoscaler_metrics", "dashboard_metrics")
     return {
         name: int(str(ports[name]))

@@ -50,6 +50,7 @@ def connect(module: AnsibleModule) -> RayApi:
         return describe(module)
     except ValueError as error:
         module.fail_json(msg=str(error))
+        raise  # never reached
 
 
 def describe(module: AnsibleModule) -> RayApi:

@@ -25,6 +25,12 @@ def hidden(variables: Mapping[str, Any]) -> dict[str, Any]:
     return {name: HIDDEN if is_secret(str(name)) else value for name, value in variables.items()}
 
 
+def parted(variables: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The variables that anybody may see, and the secret ones."""
+    secret = {name: value for name, value in variables.items() if is_secret(str(name))}
+    return {name: value for name, value in variables.items() if name not in secret}, secret
+
+
 def hidden_runtime_env(runtime_env: Mapping[str, Any]) -> dict[str, Any]:
     """Ray's runtime environment of a job, secret variables without their value."""
     shown = dict(runtime_env)

@@ -61,7 +61,8 @@ def _address(node: Mapping[str, Any]) -> str:
 
 
 def _training(details: Mapping[str, Any]) -> list[str]:
-    parts = [count(int(details.get("steps") or 0), "step")]
+    # Of a run that was interrupted, the cluster may have forgotten the metrics of steps that were saved.
+    parts = [count(max(int(details.get(name) or 0) for name in ("steps", "saved_step")), "step")]
     if details.get("first_score") is not None:
         parts.append(f"score {details['first_score']:.3f} at first, {details['last_score']:.3f} at last")
     if details.get("seconds_per_step") is not None:

@@ -13,7 +13,7 @@ from typing import Any
 from ansible_collections.rlops.verl.plugins.module_utils import _hydra
 from ansible_collections.rlops.verl.plugins.module_utils._cluster_env import as_text
 from ansible_collections.rlops.verl.plugins.module_utils._ray_job import spec_digest
-from ansible_collections.rlops.verl.plugins.module_utils._secrets import hidden_runtime_env
+from ansible_collections.rlops.verl.plugins.module_utils._secrets import hidden, hidden_runtime_env, parted
 from ansible_collections.rlops.verl.plugins.module_utils._verdict import check
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9])?")
@@ -32,8 +32,8 @@ def plan(declared: Mapping[str, Any], accelerator_overrides: Mapping[str, Any]) 
     ``train_files``, ``val_files``, ``overrides``, ``env_vars``, ``working_dir``, ``excludes``, ``runs_dir`` and
     ``python``, and may have ``working_dir_digest``, which stands for the content of ``working_dir``. Returns ``id``
     (name and digest of what was declared), ``run_dir``, ``checkpoint_dir``, ``overrides`` (nested, for the checks),
-    ``arguments``, ``entrypoint``, ``runtime_env``, ``shown`` (the job for people, without secrets) and ``total_steps``
-    (None when it follows from the data). Raises DeclarationError.
+    ``arguments``, ``entrypoint``, ``runtime_env`` and apart from it its ``secret_env_vars``, ``shown`` (the job for
+    people, without secrets) and ``total_steps`` (None when it follows from the data). Raises DeclarationError.
     """
     name = str(declared["name"])
     if not _NAME.fullmatch(name):
@@ -69,7 +69,8 @@ def plan(declared: Mapping[str, Any], accelerator_overrides: Mapping[str, Any]) 
         spec = {
             "release": str(declared["release"]),
             "arguments": _hydra.to_arguments(merged),
-            "env_vars": declared["env_vars"],
+            # A key that was renewed makes no other training.
+            "env_vars": hidden(declared["env_vars"]),
             "working_dir": declared["working_dir"],
             "excludes": declared["excludes"],
             **content,
@@ -84,7 +85,7 @@ def plan(declared: Mapping[str, Any], accelerator_overrides: Mapping[str, Any]) 
         merged = _hydra.merge(placed, _hydra.to_mapping(merged))
         arguments = _hydra.to_arguments(merged)
     except _hydra.OverrideError as error:
-        raise DeclarationError(f"ppo_training_overrides: {error}. Change ppo_training_overrides.") from error
+        raise DeclarationError(f"ppo_training_overrides: {error} Change ppo_training_overrides.") from error
     checkpoint_dir = merged["trainer.default_local_dir"].value if "trainer.default_local_dir" in merged else None
     if not isinstance(checkpoint_dir, str):
         raise DeclarationError(
@@ -92,6 +93,7 @@ def plan(declared: Mapping[str, Any], accelerator_overrides: Mapping[str, Any]) 
             "Change ppo_training_overrides; a value or nothing at trainer drops what belongs below it."
         )
     environment = runtime_env(declared)
+    variables, secrets = parted(environment["env_vars"])
     total = merged.get("trainer.total_training_steps")
     entrypoint = [declared["python"], "-m", "verl.trainer.main_ppo", *arguments]
     return {
@@ -101,7 +103,8 @@ def plan(declared: Mapping[str, Any], accelerator_overrides: Mapping[str, Any]) 
         "overrides": _hydra.to_mapping(merged),
         "arguments": arguments,
         "entrypoint": shlex.join(entrypoint),
-        "runtime_env": environment,
+        "runtime_env": {**environment, "env_vars": variables},
+        "secret_env_vars": secrets,
         "shown": {
             "submission_id": run_id,
             "entrypoint": entrypoint,
@@ -141,11 +144,14 @@ def input_checks(
         if not any(paths):
             checks.append(check(variable, False, "nothing", "a path", f"Set {variable}."))
         for path in filter(None, paths):
-            checks.append(_input_check(variable, str(path), found.get(path, {}), made_later))
+            checks.append(_input_check(variable, str(path), found, made_later))
     return checks
 
 
-def _input_check(variable: str, path: str, stat: Mapping[str, Any], made_later: Collection[str]) -> dict[str, Any]:
+def _input_check(
+    variable: str, path: str, found: Mapping[str, Mapping[str, Any]], made_later: Collection[str]
+) -> dict[str, Any]:
+    stat = found.get(path, {})
     is_model = "model" in variable
     wanted = "a directory with config.json" if is_model else "a file"
     remedy = f"Correct {variable}, or put it there."
@@ -164,6 +170,9 @@ def _input_check(variable: str, path: str, stat: Mapping[str, Any], made_later: 
         return check(variable, False, f"{path}, which is a directory", wanted, remedy)
     if not stat.get("readable", True):
         return check(variable, False, f"{path}, which this user may not read", wanted, remedy)
+    # As far as it was looked at.
+    if is_model and not found.get(f"{path.rstrip('/')}/config.json", {"exists": True}).get("exists"):
+        return check(variable, False, f"{path}, a directory without config.json", wanted, remedy)
     return check(variable, True, path, wanted)
 
 

@@ -35,9 +35,19 @@ STEP_TIME = "timing_s/step"
 THROUGHPUT = "perf/throughput"
 
 
+def split_lines(text: str) -> list[str]:
+    """The lines of a log. Only a line feed ends one; ``str.splitlines`` knows many more, such as U+2028."""
+    return text.removesuffix("\n").split("\n") if text else []
+
+
 def plain(line: str) -> str:
-    """A log line without colours and without the prefix that tells the actor."""
-    return _ACTOR.sub("", _ANSI.sub("", line))
+    """A log line as a terminal shows it, without colours and without the prefix that tells the actor."""
+    return _ACTOR.sub("", _visible(line))
+
+
+def _visible(line: str) -> str:
+    """A line without colours and without what a carriage return lets the rest of it overwrite."""
+    return _ANSI.sub("", line).rstrip().rpartition("\r")[2]
 
 
 class LogView:
@@ -54,7 +64,7 @@ class LogView:
 
     def show(self, line: str) -> list[str]:
         """What is to be shown for one more line: none, one or two lines."""
-        text = _ANSI.sub("", line).rstrip().rpartition("\r")[2]
+        text = _visible(line)
         content = plain(text)
         actor = text[: len(text) - len(content)].rstrip()
         if self._folded and actor == self._actor:

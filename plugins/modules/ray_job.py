@@ -41,6 +41,12 @@ options:
         sent. The address of a package, such as C(https://HOST/code.zip), is passed on.
     type: dict
     default: {}
+  secret_env_vars:
+    description:
+      - Further C(env_vars) of O(runtime_env), whose values appear neither in logs nor in diffs nor in what the module
+        returns. Ray itself keeps them in its store and shows them to everybody with the token of the cluster.
+    type: dict
+    default: {}
   working_dir_digest:
     description:
       - Fail when the content of the C(working_dir) in O(runtime_env) has another digest than this one by now. Without
@@ -161,11 +167,19 @@ def show(status: str, params: dict, package: _working_dir.Package | None) -> str
     except ValueError:
         words = [params["entrypoint"]]
     lines += [f"  {shlex.quote(word)}" for word in words]
-    for name, value in sorted(hidden_runtime_env(params["runtime_env"]).items()):
+    for name, value in sorted(hidden_runtime_env(full_runtime_env(params)).items()):
         lines.append(f"runtime_env.{name}: {value}")
     if package is not None:
         lines.append(f"sent as {package.uri}: {_working_dir.count(package.members)}")
     return "\n".join(lines) + "\n"
+
+
+def full_runtime_env(params: dict) -> dict:
+    """The runtime environment with the secret variables."""
+    if not params["secret_env_vars"]:
+        return dict(params["runtime_env"])
+    variables = (params["runtime_env"].get("env_vars") or {}) | params["secret_env_vars"]
+    return params["runtime_env"] | {"env_vars": variables}
 
 
 def read_jobs(module: AnsibleModule, api: RayApi) -> list[RayJob]:
@@ -217,7 +231,7 @@ def submit(module: AnsibleModule, api: RayApi) -> None:
     }
     if changed:
         package = read_working_dir(module)
-        runtime_env = dict(module.params["runtime_env"])
+        runtime_env = full_runtime_env(module.params)
         if package is not None:
             result["working_dir"] = runtime_env["working_dir"] = package.uri
         result["diff"] = {"before": "", "after": show(f"submitted as {plan.submission_id}", module.params, package)}
@@ -269,6 +283,7 @@ def main() -> None:
             "state": {"type": "str", "choices": ["submitted", "stopped"], "default": "submitted"},
             "entrypoint": {"type": "str"},
             "runtime_env": {"type": "dict", "default": {}},
+            "secret_env_vars": {"type": "dict", "default": {}, "no_log": True},
             "working_dir_digest": {"type": "str"},
             "metadata": {"type": "dict", "default": {}},
             "exclusive": {"type": "bool", "default": False},

@@ -170,7 +170,7 @@ def main() -> None:
         "seconds": seconds,
         "log": LOG,
     }
-    lines = log.splitlines()
+    lines = _verl_log.split_lines(log)
     try:
         kept = Kept(path)
         if kept.is_anothers(attempt):

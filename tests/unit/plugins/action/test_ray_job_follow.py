@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import re
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -30,6 +32,19 @@ def api(tmp_path):
         yield served
 
 
+def after(changes, monkeypatch):
+    """Changes of the cluster, each some seconds after the one before."""
+    now = 0
+    monkeypatch.setattr(ray_job_follow, "time", SimpleNamespace(monotonic=lambda: now))
+
+    def later(seconds, change):
+        nonlocal now
+        now += seconds
+        change()
+
+    return [partial(later, seconds, change) for seconds, change in changes]
+
+
 @pytest.fixture
 def follow(api, capsys):
     """Run the plugin on this process as its host. Returns its result, or its failure as text, and what it printed.
@@ -37,8 +52,11 @@ def follow(api, capsys):
     Before each look at the job, one of ``changes`` is made to the cluster.
     """
 
+    looks = []
+
     def run(*changes, check_mode=False, **options):
         task, printed, left = Task(), [], iter(changes)
+        looks.clear()
         task.check_mode = check_mode
         usual = {"dashboard_url": api.url, "token_path": api.token_path, "submission_id": "ppo", "interval": 0}
         task.args = {name: value for name, value in {**usual, **options}.items() if value is not None}
@@ -46,6 +64,7 @@ def follow(api, capsys):
         class OnThisProcess(ray_job_follow.ActionModule):
             def _execute_module(self, module_name, module_args, task_vars):
                 assert (module_name, task_vars) == ("rlops.verl.ray_job_info", {"a": "variable"})
+                looks.append(module_args)
                 assert len(printed) < len(changes) + 5, "it looks without an end"
                 next(left, lambda: None)()
                 printed.append(capsys.readouterr().out)
@@ -57,8 +76,9 @@ def follow(api, capsys):
             result = plugin.run(task_vars={"a": "variable"})
         except AnsibleActionFail as error:
             result = error.message
-        return result, ("".join(printed) + capsys.readouterr().out).splitlines()
+        return result, re.findall("(.*)\n", "".join(printed) + capsys.readouterr().out)
 
+    run.looks = looks
     return run
 
 
@@ -105,6 +125,13 @@ def test_a_configuration_that_comes_in_pieces_is_one_line(api, follow):
     assert printed == [FOLLOWING, "(2 lines of configuration)", "rest"]
 
 
+def test_only_a_line_feed_ends_a_line(api, follow):
+    log = "one\u2028and\x0ca half\rtwo\x85 halves\n1%\r" + STEP.format(1) + "{'a': 1,\n 'b': 2}\nrest\r\n"
+    api.add("ppo", "SUCCEEDED", log)
+    step = "step 1  score 0.250  10.0 s"
+    assert follow()[1] == [FOLLOWING, "two\x85 halves", step, "(2 lines of configuration)", "rest"]
+
+
 def test_an_api_that_is_silent_for_a_while_is_waited_for(api, follow):
     api.add("ppo", "RUNNING", "one\n")
     result, printed = follow(
@@ -124,22 +151,26 @@ def test_an_api_that_is_silent_for_too_long_is_an_error_with_its_answer(api, fol
     assert result.endswith("HTTP 503: starting")
 
 
-def test_patience_counts_from_the_last_answer(api, follow, monkeypatch):
-    now = 0
-    monkeypatch.setattr(ray_job_follow, "time", SimpleNamespace(monotonic=lambda: now))
-
-    def after(seconds, answer):
-        def change():
-            nonlocal now
-            now += seconds
-            api.stranger = answer
-
-        return change
+def test_patience_counts_from_the_first_silence_in_a_row(api, follow, monkeypatch):
+    def answer(value):
+        return lambda: setattr(api, "stranger", value)
 
     api.add("ppo")
-    silent_twice = [after(100, DOWN), after(20, DOWN), after(20, None), after(100, DOWN), after(21, DOWN)]
-    result, _printed = follow(after(100, None), *silent_twice, patience=120)
-    assert result.startswith("job ppo cannot be read for 121 s: ")
+    changes = [(0, None), (100, DOWN), (119, DOWN), (1000, None), (1000, DOWN), (119, DOWN), (1, DOWN)]
+    result, _printed = follow(*after([(s, answer(value)) for s, value in changes], monkeypatch), patience=120)
+    assert result.startswith("job ppo cannot be read for 120 s: ")
+    assert len(follow.looks) == len(changes)
+
+
+def test_one_silence_is_waited_for_whatever_the_interval(api, follow, monkeypatch):
+    api.add("ppo", "RUNNING")
+    changes = [
+        (0, lambda: None),
+        (600, lambda: setattr(api, "stranger", DOWN)),
+        (600, lambda: (setattr(api, "stranger", None), api.add("ppo", "SUCCEEDED"))),
+    ]
+    result, _printed = follow(*after(changes, monkeypatch), patience=120)
+    assert result["job"]["status"] == "SUCCEEDED"
 
 
 def test_a_token_that_cannot_be_read_is_an_error_with_its_reason(follow, tmp_path):
@@ -150,6 +181,11 @@ def test_a_token_that_cannot_be_read_is_an_error_with_its_reason(follow, tmp_pat
 def test_a_cluster_without_a_token_is_asked_without_one(follow):
     result, _printed = follow(patience=0, token_path=None)
     assert "HTTP 401" in result
+
+
+def test_the_path_of_the_token_is_one_of_the_host(follow):
+    follow(patience=0, token_path="~/$USER/token")
+    assert [look["token_path"] for look in follow.looks] == ["~/$USER/token"]
 
 
 def test_a_job_that_the_cluster_does_not_know_is_an_error(api, follow):
@@ -163,7 +199,8 @@ def test_a_job_that_does_not_end_in_time_is_left_running(api, follow):
     api.add("ppo", "RUNNING")
     result, _printed = follow(timeout=1, interval=0.4)
     assert result.startswith("end of job ppo: not reached within 1 s; last state: {'submission_id': 'ppo'")
-    assert ". The job goes on; run again to take it up" in result
+    # Ansible appends the text of a cause.
+    assert result.endswith("}. The job goes on; run again to take it up.")
     assert api.requests.count("GET /api/jobs/ppo") > 2 and api.changes == []
 
 
@@ -194,4 +231,7 @@ def test_the_options_are_the_documented_ones():
         del option["description"]
     # The path of the token is shown, other than the token: nothing that a user has to know.
     options["token_path"]["no_log"] = False
+    # The module on the host makes a path of it.
+    assert options["token_path"].pop("type") == "path"
+    options["token_path"]["type"] = "str"
     assert options == ray_job_follow.OPTIONS

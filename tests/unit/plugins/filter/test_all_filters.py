@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,11 @@ def test_a_filter_is_called_as_it_is_documented(name):
         assert option.get("required", False) is required
         # None is how a function says "no list".
         assert (option.get("default") or None) == (None if required else parameter.default or None)
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_an_error_has_no_cause_whose_text_ansible_would_append(file):
+    assert re.findall(r"^ +(?:raise .+|\)) from (?!None$).*", file.read_text(encoding="utf-8"), re.MULTILINE) == []
 
 
 @pytest.mark.parametrize("file", [hydra_arguments, merge_overrides])

@@ -13,10 +13,17 @@ def test_variables_are_sorted_lines():
     assert env_file.env_file({"B": "x y", "A": "1"}) == 'A=1\nB="x y"\n'
 
 
+def test_numbers_and_switches_become_text():
+    assert env_file.env_file({"A": 1, "B": 1.5, "C": True, "D": False}) == "A=1\nB=1.5\nC=1\nD=0\n"
+
+
 @pytest.mark.parametrize(
     ("variables", "message"),
     [
         ({"A-B": "1"}, "environment: found the name 'A-B', wanted letters, digits and underscores"),
+        ({"B": "x", 1: "x"}, "environment: found the name 1, wanted letters, digits and underscores"),
+        ({"A": None}, "environment: found a value of the type NoneType in A, wanted text"),
+        ({"A": ["x"]}, "environment: found a value of the type list in A, wanted text"),
         ({"A": "1\n2"}, "environment: found a line break in A, wanted one line"),
     ],
 )

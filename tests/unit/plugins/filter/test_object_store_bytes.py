@@ -36,3 +36,16 @@ def test_a_size_that_cannot_be_is_an_error_of_the_filter(value, message):
     with pytest.raises(AnsibleFilterError) as caught:
         object_store_bytes.object_store_bytes(value, {"memory_bytes": 100 * GIB, "shm_bytes": 32 * GIB})
     assert caught.value.message == message
+
+
+@pytest.mark.parametrize(
+    ("node", "missing"),
+    [({}, "memory_bytes and shm_bytes"), ({"memory_bytes": GIB, "skipped": True}, "shm_bytes")],
+)
+def test_a_node_that_was_not_looked_at_is_an_error_of_the_filter(node, missing):
+    with pytest.raises(AnsibleFilterError) as caught:
+        object_store_bytes.object_store_bytes("30%", node)
+    assert caught.value.message == (
+        f"object_store_bytes: found a node without {missing}, wanted what rlops.verl.node_info returned. "
+        "Give what was registered of it."
+    )

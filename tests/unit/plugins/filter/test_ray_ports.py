@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import pytest
+from ansible.errors import AnsibleFilterError
 
 from ansible_collections.rlops.verl.plugins.filter import ray_ports
 
@@ -28,3 +29,11 @@ def test_a_head_has_more_ports(head, expected):
 
 def test_ports_become_numbers():
     assert ray_ports.ray_ports({name: str(port) for name, port in ALL.items()}) == WORKER
+
+
+def test_what_is_no_port_is_an_error_of_the_filter():
+    with pytest.raises(AnsibleFilterError) as caught:
+        ray_ports.ray_ports({**ALL, "gcs": "x"})
+    assert caught.value.message == (
+        "ray_cluster_ports.gcs: found 'x', wanted a number from 1024 to 65535. Change ray_cluster_ports."
+    )

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,36 @@ def test_empty_directories_do_not_count(tmp_path):
     before = tree_digest(written(tmp_path, TREE))
     (tmp_path / "empty").mkdir()
     assert tree_digest(str(tmp_path)) == before
+
+
+def test_what_lies_behind_a_link_counts(tmp_path):
+    target, root = tmp_path / "target", tmp_path / "root"
+    written(target, {"deep/a.py": "1"})
+    written(root, TREE)
+    (root / "link").symlink_to(target)
+    assert tree_digest(str(root)) == tree_digest(written(tmp_path / "copy", {**TREE, "link/deep/a.py": "1"}))
+    before = tree_digest(str(root))
+    written(target, {"deep/a.py": "2"})
+    assert tree_digest(str(root)) != before
+
+
+@pytest.mark.parametrize("target", [".", "..", "../root/pkg", "self", "nowhere"])
+def test_a_link_that_leads_back_or_nowhere_does_not_count(tmp_path, target):
+    root = tmp_path / "root"
+    before = tree_digest(written(root, TREE))
+    place = root / "pkg" / ("self" if target == "self" else "link")
+    place.symlink_to(target)
+    assert tree_digest(str(root)) == before
+
+
+def test_a_name_may_be_any_bytes(tmp_path):
+    before = tree_digest(written(tmp_path, TREE))
+    place = os.fsencode(tmp_path) + b"/caf\xe9"
+    with open(place, "wb"):
+        pass
+    after = tree_digest(str(tmp_path))
+    os.rename(place, place + b"\xe8")
+    assert len({before, after, tree_digest(str(tmp_path))}) == 3
 
 
 @pytest.mark.parametrize("name", ["absent", "file"])

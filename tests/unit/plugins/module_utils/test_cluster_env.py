@@ -113,6 +113,26 @@ def test_names_that_systemd_would_not_take_are_refused(name):
     assert str(caught.value) == f"environment: found the name {name!r}, wanted letters, digits and underscores"
 
 
+@pytest.mark.parametrize("name", [1, None, True, ("A",)])
+def test_names_that_are_no_text_are_refused(name):
+    with pytest.raises(ValueError) as caught:
+        _cluster_env.env_file({"A": "x", name: "x"})
+    assert str(caught.value) == f"environment: found the name {name!r}, wanted letters, digits and underscores"
+
+
+@pytest.mark.parametrize(("value", "line"), [(1, "A=1"), (1.5, "A=1.5"), (True, "A=1"), (" 1 ", 'A=" 1 "')])
+def test_numbers_and_switches_become_text(value, line):
+    assert _cluster_env.env_file({"A": value}) == f"{line}\n"
+
+
+@pytest.mark.parametrize("value", [None, ["s3cret"], {"s3cret": 1}, b"s3cret"])
+def test_other_values_are_refused_without_being_shown(value):
+    with pytest.raises(ValueError) as caught:
+        _cluster_env.env_file({"HF_TOKEN": value})
+    kind = type(value).__name__
+    assert str(caught.value) == f"environment: found a value of the type {kind} in HF_TOKEN, wanted text"
+
+
 @pytest.mark.parametrize("value", ["a\nb", "a\n", "a\rb", "a\0b"])
 def test_values_of_several_lines_are_refused_without_being_shown(value):
     with pytest.raises(ValueError, match="^environment: found a line break in HF_TOKEN, wanted one line$"):

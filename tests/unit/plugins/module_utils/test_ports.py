@@ -82,6 +82,16 @@ def test_ports_without_problems_can_be_listened_on(changes):
         assert not set(numbers) & set(range(int(ports["worker_min"]), int(ports["worker_max"]) + 1))
 
 
+def test_ports_with_problems_cannot_be_listed():
+    rest = {name: port for name, port in PORTS.items() if name != "client"}
+    with pytest.raises(ValueError) as caught:
+        _ports.fixed({**rest, "gcs": "x"}, head=False)
+    assert str(caught.value) == (
+        "ray_cluster_ports.client: found nothing, wanted a port number; "
+        "ray_cluster_ports.gcs: found 'x', wanted a number from 1024 to 65535. Change ray_cluster_ports."
+    )
+
+
 def test_a_head_has_all_ports_and_a_worker_those_of_a_node():
     head = _ports.fixed(PORTS, head=True)
     assert head == {name: port for name, port in PORTS.items() if name not in ("worker_min", "worker_max")}

@@ -5,7 +5,13 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.rlops.verl.plugins.module_utils._secrets import HIDDEN, hidden, hidden_runtime_env, is_secret
+from ansible_collections.rlops.verl.plugins.module_utils._secrets import (
+    HIDDEN,
+    hidden,
+    hidden_runtime_env,
+    is_secret,
+    parted,
+)
 
 
 @pytest.mark.parametrize(
@@ -58,3 +64,8 @@ def test_a_runtime_environment_is_copied_without_its_secrets():
 @pytest.mark.parametrize("runtime_env", [{}, {"env_vars": None}, {"env_vars": "HF_TOKEN"}, {"excludes": []}])
 def test_a_runtime_environment_without_variables_stays_as_it_is(runtime_env):
     assert hidden_runtime_env(runtime_env) == runtime_env
+
+
+def test_secrets_are_parted_from_the_rest():
+    assert parted({"A": 1, "HF_TOKEN": "x", 5: "y"}) == ({"A": 1, 5: "y"}, {"HF_TOKEN": "x"})
+    assert parted({}) == ({}, {})

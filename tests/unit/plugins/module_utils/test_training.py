@@ -172,10 +172,16 @@ def test_a_working_directory_comes_with_its_excludes():
 
 def test_secrets_reach_the_job_and_are_not_shown():
     planned = plan(env_vars={"HF_TOKEN": "s3cret", "A": "b"}, working_dir="/code", working_dir_digest="d1")
-    assert planned["runtime_env"]["env_vars"]["HF_TOKEN"] == "s3cret"
+    assert planned["runtime_env"]["env_vars"] == {"A": "b"}
+    assert planned["secret_env_vars"] == {"HF_TOKEN": "s3cret"}
     assert planned["shown"]["runtime_env"]["env_vars"] == {"HF_TOKEN": "********", "A": "b"}
     assert planned["shown"]["working_dir_digest"] == "d1"
     assert "s3cret" not in planned["entrypoint"] + str(planned["shown"])
+
+
+def test_a_renewed_secret_is_the_same_run_but_another_value_is_not():
+    ids = [plan(env_vars={"HF_TOKEN": token, "A": a})["id"] for token, a in (("1", "x"), ("2", "x"), ("1", "y"))]
+    assert ids[0] == ids[1] != ids[2]
 
 
 # ---- Models and data
@@ -208,6 +214,14 @@ def test_an_input(variable, path, stat, ok, found):
     assert ok or variable in check["remedy"]
 
 
+@pytest.mark.parametrize("path", ["/m", "/m/"])
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_model_has_its_configuration(path, exists):
+    found = {path: DIRECTORY, "/m/config.json": {"exists": exists}}
+    (check,) = input_checks({"ppo_training_model_path": path}, found, [])
+    assert (check["ok"], check["found"]) == (exists, path if exists else f"{path}, a directory without config.json")
+
+
 def test_each_path_of_a_variable_is_looked_at():
     checks = input_checks({"files": ["/a", "", "/b"], "others": ["/a"]}, {"/a": FILE}, [])
     assert [(check["name"], check["ok"]) for check in checks] == [("files", True), ("files", False), ("others", True)]
@@ -226,14 +240,17 @@ def run(status: str = "SUCCEEDED", **values: object) -> dict:
     return {"submission_id": "ppo-1", "status": status, "message": "", "error": "", "last_step": 4, **values}
 
 
+JOB = ("job ppo-1", True, "SUCCEEDED")
+
+
 @pytest.mark.parametrize(
     ("record", "total", "expected"),
     [
-        (run(), 4, [("job ppo-1", True, "SUCCEEDED"), ("training-steps", True, "last step 4")]),
-        (run(), 5, [("job ppo-1", True, "SUCCEEDED"), ("training-steps", False, "last step 4")]),
-        (run(last_step=0, saved_step=4), 4, [("job ppo-1", True, "SUCCEEDED"), ("training-steps", True, "last step 4")]),
-        (run(last_step=1), 0, [("job ppo-1", True, "SUCCEEDED"), ("training-steps", False, "last step 1")]),
-        (run(), None, [("job ppo-1", True, "SUCCEEDED")]),
+        (run(), 4, [JOB, ("training-steps", True, "last step 4")]),
+        (run(), 5, [JOB, ("training-steps", False, "last step 4")]),
+        (run(last_step=0, saved_step=4), 4, [JOB, ("training-steps", True, "last step 4")]),
+        (run(last_step=1), 0, [JOB, ("training-steps", False, "last step 1")]),
+        (run(), None, [JOB]),
         (run("FAILED", error="KeyError: x", message="exit 1"), 4, [("job ppo-1", False, "FAILED: KeyError: x")]),
         (run("FAILED", message="exit 1"), 4, [("job ppo-1", False, "FAILED: exit 1")]),
         (run("STOPPED"), None, [("job ppo-1", False, "STOPPED: no reason given")]),

@@ -42,12 +42,28 @@ def shown(*lines: str) -> list[str]:
         ("(a pid=1)  two spaces", " two spaces"),
         ("\x1b[1m\x1b[32mhttp://10.0.0.1\x1b[39m\x1b[22m", "http://10.0.0.1"),
         ("\x1b[A\x1b[2Kup", "up"),
+        ("  1%|\r 50%|\x1b[0m\r(a pid=1) x\r\n", "x"),
         ("see (a pid=1) x", "see (a pid=1) x"),
         ("(raylet) hello", "(raylet) hello"),
     ],
 )
 def test_colours_and_the_name_of_the_actor_are_no_part_of_a_line(line, text):
     assert _verl_log.plain(line) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("", []),
+        ("\n", [""]),
+        ("a", ["a"]),
+        ("a\n", ["a"]),
+        ("\na\n\nb", ["", "a", "", "b"]),
+        ("a\rb\r\nc\u2028d\x0ce\x85", ["a\rb\r", "c\u2028d\x0ce\x85"]),
+    ],
+)
+def test_only_a_line_feed_ends_a_line(text, lines):
+    assert _verl_log.split_lines(text) == lines
 
 
 # ---- Numbers and steps

@@ -95,6 +95,13 @@ def test_the_diff_shows_the_job_without_its_secrets(run):
         }
 
 
+def test_secret_variables_reach_the_job_and_nobody_else(api, run):
+    answer = run(runtime_env={"env_vars": {"A": "b"}}, secret_env_vars={"WANDB_API_KEY": "s3cret-value", "N": 41234})
+    assert api.jobs["ppo"]["runtime_env"]["env_vars"] == {"A": "b", "WANDB_API_KEY": "s3cret-value", "N": 41234}
+    assert "'WANDB_API_KEY': '********'" in answer["diff"]["after"]
+    assert "s3cret-value" not in str(answer) and "41234" not in str(answer)
+
+
 def test_a_command_that_no_shell_reads_is_shown_as_it_is(run):
     after = run(entrypoint="echo 'a", **CHECK)["diff"]["after"]
     assert after.splitlines()[1:] == ["entrypoint:", "  'echo '\"'\"'a'"]

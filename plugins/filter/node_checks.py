@@ -20,9 +20,11 @@ options:
   wanted:
     description:
       - "What is wanted. C(distribution): the host's C(system), C(name), C(version) and C(architecture). C(python): see
-        P(rlops.verl.choose_python#filter). C(minimum) and C(advised): sizes C(memory), C(disk) and C(shm), such as
-        C(64G), and a number of C(processors), each as far as it is limited. C(object_store): a size or a share of the
-        memory. C(ports): name to number."
+        P(rlops.verl.choose_python#filter). C(named_python): the only interpreter that was looked for, or nothing.
+        C(minimum) and C(advised): sizes C(memory), C(disk), C(disk_installed) and C(shm), such as C(64G), and a number
+        of C(processors), each as far as it is limited. C(installed): whether the release is installed, which decides
+        between C(disk) and C(disk_installed). C(object_store): a size or a share of the memory. C(ports): name to
+        number. C(temp_dir): Ray's."
     type: dict
     required: true
 """

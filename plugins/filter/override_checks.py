@@ -105,7 +105,7 @@ def override_checks(
     try:
         checks = check_overrides(flat, key_table, slots, variable)
     except KeyTableError as error:
-        raise AnsibleFilterError(str(error)) from error
+        raise AnsibleFilterError(str(error)) from None
     return [check("override-form", True, f"{len(flat)} overrides"), *checks]
 
 

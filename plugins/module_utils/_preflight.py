@@ -75,12 +75,13 @@ def node_checks(node: Mapping[str, Any], wanted: Mapping[str, Any]) -> Checks:
     """Judge one host.
 
     ``node`` is what the module node_info returns. ``wanted`` has ``distribution``, ``python`` (a release's range:
-    min, below, prefer), ``minimum`` and ``advised`` (sizes memory, disk, shm; processors), ``object_store``, ``ports``
-    (name to number) and ``temp_dir`` (of Ray).
+    min, below, prefer), ``named_python`` (the only interpreter that was looked for, or nothing), ``minimum`` and
+    ``advised`` (sizes memory, disk, disk_installed, shm; processors), ``installed`` (whether the release is),
+    ``object_store``, ``ports`` (name to number) and ``temp_dir`` (of Ray).
     """
     return [
         *_system(wanted),
-        _interpreter(node, wanted["python"], wanted["distribution"]),
+        _interpreter(node, wanted),
         *_sizes(node, wanted),
         _object_store(node, wanted["object_store"]),
         *_directories(node),
@@ -124,15 +125,24 @@ def interpreter_of(node: Mapping[str, Any], python: Mapping[str, Any]) -> _pytho
     return _python.choose(found, python["min"], python["below"], python["prefer"])
 
 
-def _interpreter(node: Mapping[str, Any], python: Mapping[str, Any], system: Mapping[str, Any]) -> dict[str, Any]:
+def _interpreter(node: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
+    python, system, named = wanted["python"], wanted["distribution"], wanted["named_python"]
     chosen = interpreter_of(node, python)
     span = f"Python >= {python['min']} and < {python['below']}"
-    seen = ", ".join(f"{p['version']} at {p['path']}" for p in node["pythons"]) or "no Python"
+    seen = ", ".join(f"{p['version']} at {p['path']}" for p in node["pythons"])
+    if chosen is None and named:
+        return check(
+            "verl_python",
+            False,
+            f"{named}, {f'which is {seen}' if seen else 'no Python that runs on this host'}",
+            span,
+            "Correct verl_python, or leave it empty: the best fitting Python of the host is then taken.",
+        )
     if chosen is None:
         return check(
             "python",
             False,
-            seen,
+            seen or "no Python",
             span,
             "Install a Python of that range (a distribution package such as python3.12, pyenv or uv), and name it in "
             "verl_python if it lies in an unusual place.",
@@ -151,14 +161,25 @@ def _sizes(node: Mapping[str, Any], wanted: Mapping[str, Any]) -> Checks:
     disk = min((path["free_bytes"] for path in node["paths"]), default=0)
     have = {"memory": node["memory_bytes"], "disk": disk, "shm": node["shm_bytes"]}
     names = {"memory": "RAM", "disk": "free disk below verl_prefix", "shm": "/dev/shm"}
+    remedies = {
+        "processors": "Use a larger host",
+        "memory": "Use a larger host or raise the limit of the container",
+        "disk": "Make room there",
+        "shm": "Enlarge /dev/shm",
+    }
+    # What the release takes is not wanted a second time.
+    other = "disk" if wanted["installed"] else "disk_installed"
     checks = []
     for level, key, word in (("error", "minimum", "at least"), ("warning", "advised", "advised are")):
-        for name, text in wanted[key].items():
+        for variable, text in wanted[key].items():
+            if variable == other:
+                continue
+            name = variable.removesuffix("_installed")
             if name == "processors":
                 ok, found, limit = node["processors"] >= int(text), str(node["processors"]), str(text)
                 title = "processors"
             else:
-                size = size_bytes(text, name=f"preflight_{key}.{name}")
+                size = size_bytes(text, name=f"preflight_{key}.{variable}")
                 ok, found, limit = have[name] >= size, human(have[name]), human(size)
                 title = names[name]
             checks.append(
@@ -167,7 +188,7 @@ def _sizes(node: Mapping[str, Any], wanted: Mapping[str, Any]) -> Checks:
                     ok,
                     f"{found} of {title}" if name != "processors" else f"{found} processors",
                     f"{word} {limit}",
-                    f"Use a larger host, or lower preflight_{key}.{name} if you know better.",
+                    f"{remedies[name]}, or lower preflight_{key}.{variable} if you know better.",
                     level,
                 )
             )
@@ -179,7 +200,16 @@ def _object_store(node: Mapping[str, Any], value: object) -> dict[str, Any]:
         size = object_store_bytes(value, node["memory_bytes"], node["shm_bytes"])
     except SizeError as error:
         return check(error.name, False, error.found, error.wanted, error.remedy)
-    return check("ray_cluster_object_store", True, f"{value}: {human(size)}")
+    free = node["shm_free_bytes"]
+    # Ray takes room there as it needs it. What this cluster's Ray has taken is no one else's.
+    running = any(listener["own"] for listener in node["listeners"])
+    return check(
+        "ray_cluster_object_store",
+        running or size <= free,
+        f"{value}: {human(size)}",
+        "" if running else f"at most the free room of /dev/shm, {human(free)}",
+        "Remove what other programs have left in /dev/shm, or change ray_cluster_object_store.",
+    )
 
 
 def _directories(node: Mapping[str, Any]) -> Checks:

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, rlops contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 
-"""Processes and listening ports of this host, read from /proc.
+"""Processes, listening ports and the limit of memory, read from /proc and the control groups.
 
 The root of the tree is a parameter, so that tests bring their own.
 """
@@ -69,6 +69,36 @@ def has_environment(pid: int, assignment: str, root: str | Path = "/proc") -> bo
         return assignment.encode() in (Path(root) / str(pid) / "environ").read_bytes().split(b"\0")
     except OSError:
         return False
+
+
+def memory_limit(root: str | Path = "/proc", groups: str | Path = "/sys/fs/cgroup") -> int | None:
+    """Bytes of memory that this process's control group and those above it leave it; None where none has a limit.
+
+    ``groups`` is where systemd, Docker and Kubernetes mount the control groups of version 2, and those of version 1
+    below it. A container may be told the path that its group has on the host, and see its own group alone: at the top.
+    """
+    try:
+        lines = (Path(root) / "self/cgroup").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return None  # a kernel without control groups
+    limits = []
+    for line in lines:
+        _number, controllers, path = line.split(":", 2)
+        if not controllers:
+            top, name = Path(groups), "memory.max"
+        elif "memory" in controllers.split(","):
+            top, name = Path(groups) / "memory", "memory.limit_in_bytes"
+        else:
+            continue
+        parts = path.strip("/").split("/")
+        for depth in range(len(parts) + 1):
+            try:
+                text = top.joinpath(*parts[:depth], name).read_text(encoding="ascii").strip()
+            except OSError:
+                continue  # the root of version 2 has none, and what cannot be seen from here has none for us
+            if text.isdigit():  # "max" is none
+                limits.append(int(text))
+    return min(limits, default=None)
 
 
 def family(table: dict[int, Process], roots: Iterable[int]) -> set[int]:

@@ -74,11 +74,19 @@ def object_store_bytes(value: object, memory: int, shm: int, name: str = "ray_cl
     """Bytes of the object store on a host with ``memory`` bytes of RAM and ``shm`` bytes of /dev/shm.
 
     A share of RAM is bounded by /dev/shm, as Ray's own default is. A size that was asked for in so many bytes is not:
-    one that does not fit is an error, since Ray would refuse it or put the store on disk.
+    one that does not fit is an error, since Ray would refuse it or put the store on disk. Memory may be less than
+    /dev/shm in a container.
     """
     size = size_bytes(value, memory, name)
     if "%" in str(value):
         size = min(size, int(shm * SHM_SHARE))
+    elif size > memory:
+        raise SizeError(
+            name,
+            f"{value} ({human(size)})",
+            f"at most the memory of this host, {human(memory)}",
+            f"Change {name} to a smaller size or a share such as 30%.",
+        )
     elif size > shm:
         raise SizeError(
             name,

@@ -320,6 +320,21 @@ def _rollout_parallelism(settings: Settings) -> Iterator[dict[str, Any]]:
 
 
 def _worker_slots(settings: Settings, slots: Sequence[int] | None) -> Iterator[dict[str, Any]]:
+    if slots is not None and sum(slots) < 1:
+        yield {
+            "found": "no worker slots in the whole cluster",
+            "wanted": "one or more",
+            "remedy": "Set verl_slots_per_node to the GPUs of a node, or to its worker slots on CPU.",
+        }
+        return
+    for path in ("trainer.nnodes", "trainer.n_gpus_per_node"):
+        value = settings.get(path)
+        if isinstance(value, int) and not isinstance(value, bool) and value < 1:
+            yield {
+                "found": settings.shown(path),
+                "wanted": "1 or more",
+                "remedy": f"Set verl_slots_per_node, which it follows from, or {path} in {settings.variable}.",
+            }
     nodes, per_node = settings.number("trainer.nnodes"), settings.number("trainer.n_gpus_per_node")
     if slots is None or not nodes or not per_node:
         return

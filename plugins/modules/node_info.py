@@ -63,7 +63,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 memory_bytes:
-  description: Physical memory, in bytes.
+  description: Memory in bytes, the physical one or what the control groups of the module (a container) leave of it.
   returned: always
   type: int
 shm_bytes:
@@ -130,7 +130,8 @@ from ansible_collections.rlops.verl.plugins.module_utils import _proc, _python, 
 
 
 def memory_bytes() -> int:
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return min(physical, _proc.memory_limit() or physical)
 
 
 def look_at_path(path: str) -> dict:
@@ -206,9 +207,7 @@ def main() -> None:
         is_root=os.geteuid() == 0,
         user=pwd.getpwuid(os.geteuid()).pw_name,
         paths=[look_at_path(os.path.abspath(path)) for path in module.params["paths"]],
-        listeners=look_at_ports(
-            module.params["ports"], module.params["ray_temp_dir"], module.params["ray_state_file"]
-        ),
+        listeners=look_at_ports(module.params["ports"], module.params["ray_temp_dir"], module.params["ray_state_file"]),
         pythons=look_at_pythons(module) if module.params["find_pythons"] else [],
     )
 

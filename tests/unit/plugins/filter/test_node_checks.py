@@ -8,7 +8,8 @@ from ansible_collections.rlops.verl.plugins.module_utils._verdict import malform
 
 GIB = 1024**3
 NODE = {
-    "memory_bytes": 64 * GIB, "shm_bytes": 32 * GIB, "processors": 16, "is_root": False, "user": "verl",
+    "memory_bytes": 64 * GIB, "shm_bytes": 32 * GIB, "shm_free_bytes": 32 * GIB,
+    "processors": 16, "is_root": False, "user": "verl",
     "pythons": [{"path": "/usr/bin/python3.11", "version": "3.11.7", "complete": True}], "listeners": [],
     "paths": [
         {"path": "/opt/verl", "existing": "/opt", "is_directory": True, "writable": True, "free_bytes": 99 * GIB,
@@ -18,6 +19,7 @@ NODE = {
 WANTED = {
     "distribution": {"system": "Linux", "name": "Debian", "version": "12", "architecture": "x86_64"},
     "python": {"min": "3.10", "below": "3.13", "prefer": ["3.11"]},
+    "named_python": "", "installed": False,
     "minimum": {"memory": "8G", "disk": "6G", "shm": "1G", "processors": 2}, "advised": {"memory": "32G"},
     "object_store": "30%", "ports": {"gcs": 6379}, "temp_dir": "/opt/verl/run/ray",
 }  # fmt: skip

@@ -173,3 +173,55 @@ def test_a_descriptor_that_vanishes_hides_no_other(tmp_path):
         (tmp_path / "7/fd" / str(number + 1)).symlink_to(f"socket:[{number}]")
         (tmp_path / "self/fd" / str(number)).symlink_to(f"socket:[{number}]")
     assert _proc.socket_owners({0, 12, 27, 28}, tmp_path) == {0: 7, 12: 7, 27: 7}
+
+
+# --- the limit of memory ---------------------------------------------------------------------------------------------
+
+
+def limited(tmp_path, lines: list[str], files: dict[str, str]) -> int | None:
+    """The limit for a process with these lines in /proc/self/cgroup; files lie below /sys/fs/cgroup."""
+    (tmp_path / "proc/self").mkdir(parents=True)
+    (tmp_path / "proc/self/cgroup").write_text("".join(f"{line}\n" for line in lines))
+    for name, text in files.items():
+        file = tmp_path / "groups" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"{text}\n")
+    return _proc.memory_limit(tmp_path / "proc", tmp_path / "groups")
+
+
+NO_LIMIT_V1 = 2**63 - 4096
+
+
+@pytest.mark.parametrize(
+    ("lines", "files", "limit"),
+    [
+        # A container sees its own group as the root; outside of one, the root has no limit.
+        (["0::/"], {"memory.max": "2147483648"}, 2147483648),
+        (["0::/"], {}, None),
+        (["0::/"], {"memory.max": "max"}, None),
+        # The least of the group and all above it.
+        (["0::/a/b"], {"a/b/memory.max": "max", "a/memory.max": "7", "memory.max": "9"}, 7),
+        (["0::/a/b"], {"a/b/memory.max": "5", "a/memory.max": "7"}, 5),
+        (["0::/a"], {"b/memory.max": "3", "a/b/memory.max": "2"}, None),
+        # Version 1. Without a limit it has a number, too, that no host reaches.
+        (["4:memory:/a", "0::/"], {"memory/a/memory.limit_in_bytes": "5"}, 5),
+        (["4:cpu,memory:/a/b"], {"memory/a/memory.limit_in_bytes": "5"}, 5),
+        (["4:memory:/"], {"memory/memory.limit_in_bytes": str(NO_LIMIT_V1)}, NO_LIMIT_V1),
+        (["4:cpu:/a"], {"memory/a/memory.limit_in_bytes": "5"}, None),
+        # Docker tells the path on the host, and mounts the container's own group.
+        (["4:memory:/docker/0123"], {"memory/memory.limit_in_bytes": "5"}, 5),
+        (["0::/d:e"], {"d:e/memory.max": "5"}, 5),
+        ([], {"memory.max": "5"}, None),
+    ],
+)
+def test_the_limit_of_memory(tmp_path, lines, files, limit):
+    assert limited(tmp_path, lines, files) == limit
+
+
+def test_a_kernel_without_control_groups_has_no_limit(tmp_path):
+    assert _proc.memory_limit(tmp_path, tmp_path) is None
+
+
+def test_the_limit_of_this_process_is_one():
+    limit = _proc.memory_limit()
+    assert limit is None or limit > 0

@@ -167,6 +167,11 @@ def test_object_stores(value, memory, shm, size):
             "my_store: found 1%, which is 41.0 MiB on this host with 4.0 GiB of RAM and 2.0 GiB of /dev/shm, "
             "wanted at least 75.0 MiB. Change my_store to a larger size, or enlarge /dev/shm.",
         ),
+        (
+            "5G",
+            "my_store: found 5G (5.0 GiB), wanted at most the memory of this host, 4.0 GiB. "
+            "Change my_store to a smaller size or a share such as 30%.",
+        ),
         ("74M", "my_store: found 74M, which is 74.0 MiB on this host"),
         ("half", "my_store: found 'half', wanted a size"),
     ],

@@ -212,6 +212,22 @@ def test_worker_slots(slots, change, level):
     assert found == ([level] if level else [])
 
 
+@pytest.mark.parametrize("slots", [[], [0], [0, 0]])
+def test_a_cluster_without_worker_slots(slots):
+    (found,) = (check for check in problems({"trainer.nnodes": 0}, slots) if check["name"] == "worker-slots")
+    assert (found["level"], found["found"]) == ("error", "no worker slots in the whole cluster")
+    assert found["remedy"].startswith("Set verl_slots_per_node ")
+
+
+@pytest.mark.parametrize("path", ["trainer.nnodes", "trainer.n_gpus_per_node"])
+@pytest.mark.parametrize("value", [0, -1])
+@pytest.mark.parametrize("slots", [SLOTS, None])
+def test_a_training_of_no_size(path, value, slots):
+    (found,) = (check for check in problems({path: value}, slots) if check["name"] == "worker-slots")
+    assert (found["level"], found["found"]) == ("error", f"{path} {value}")
+    assert found["remedy"] == f"Set verl_slots_per_node, which it follows from, or {path} in my_overrides."
+
+
 @pytest.mark.parametrize("path", ["trainer.nnodes", "data.train_batch_size", "trainer.save_freq", f"{ROLLOUT}.n"])
 def test_interpolated_values_are_not_judged(path):
     assert problems({path: "${oc.decode:${oc.env:N}}"}) == []

@@ -35,9 +35,17 @@ def test_the_host_is_described(info):
     answer = info(_ansible_check_mode=True)
     assert not answer["changed"]
     memory = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
-    assert answer["memory_bytes"] == pytest.approx(int(memory["MemTotal"].split()[0]) * 1024, rel=0.01)
+    physical = int(memory["MemTotal"].split()[0]) * 1024
+    assert answer["memory_bytes"] == pytest.approx(min(physical, _proc.memory_limit() or physical), rel=0.01)
     assert [answer["is_root"], answer["user"]] == [os.geteuid() == 0, pwd.getpwuid(os.geteuid()).pw_name]
     assert [answer["paths"], answer["listeners"], answer["pythons"]] == [[], [], []]
+
+
+@pytest.mark.parametrize(("limit", "counts"), [(2 * 1024**2, True), (2**63 - 4096, False), (None, False)])
+def test_memory_is_what_a_container_may_use(info, monkeypatch, limit, counts):
+    monkeypatch.setattr(_proc, "memory_limit", lambda: limit)
+    physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    assert info()["memory_bytes"] == (limit if counts else physical)
 
 
 def test_only_the_processors_that_may_be_used_count(info):

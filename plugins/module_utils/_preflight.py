@@ -52,9 +52,12 @@ def declaration_checks(declared: Mapping[str, Any], releases: Mapping[str, Mappi
     checks.append(
         check(
             "verl_prefix",
-            prefix.startswith("/") and prefix.rstrip("/") not in ("", "/usr", "/etc", "/var", "/opt", "/home", "/root"),
+            prefix.startswith("/")
+            and prefix.rstrip("/") not in ("", "/usr", "/etc", "/var", "/opt", "/home", "/root")
+            # It becomes part of command lines, units and search paths.
+            and all(character.isalnum() or character in "/._@+-" for character in prefix),
             prefix or "nothing",
-            "an absolute path of a directory that belongs to the cluster alone",
+            "an absolute path of a directory that belongs to the cluster alone, of letters, digits and ._@+-",
             "Set verl_prefix, for example to /opt/verl.",
         )
     )

@@ -71,7 +71,7 @@ def test_the_release_of_the_manifest_fits():
         ({"slots_per_node": ""}, "verl_slots_per_node", "''", "a whole number", "Set verl_slots_per_node."),
         *(
             ({"prefix": prefix}, "verl_prefix", prefix or "nothing", "an absolute path", "Set verl_prefix")
-            for prefix in ("", "verl", "~/verl", "/", "//", "/opt", "/home/", "/root")
+            for prefix in ("", "verl", "~/verl", "/", "//", "/opt", "/home/", "/root", "/a b", "/a:b", "/a$b", "/a'b")
         ),
         (
             {"ports": {**PORTS, "gcs": 80, "client": 8265}},

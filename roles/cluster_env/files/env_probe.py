@@ -1,8 +1,9 @@
 # Copyright: (c) 2026, rlops contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
-"""Read environment variables from inside a Ray task on each node and print them as one line of JSON.
+"""Read environment variables from inside a Ray task on each node and write them to a file that its owner alone may read.
 
-Argument: base64 of JSON {"address": "10.0.0.1:6379", "names": [...], "key": "..."}; the key is passed on.
+Argument: base64 of JSON {"address": "10.0.0.1:6379", "names": [...], "key": "...", "path": "..."}. The file gets the key
+when all nodes have answered, and an empty one otherwise.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import base64
 import json
 import os
 import sys
+import tempfile
 
 import ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
@@ -31,8 +33,13 @@ def main() -> None:
         if node["Alive"]:
             here = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
             tasks[read.options(scheduling_strategy=here).remote(request["names"])] = node["NodeManagerAddress"]
-    ready, _late = ray.wait(list(tasks), num_returns=len(tasks), timeout=PATIENCE)
-    print(json.dumps({"key": request["key"], "nodes": {tasks[task]: ray.get(task) for task in ready}}))
+    ready, late = ray.wait(list(tasks), num_returns=len(tasks), timeout=PATIENCE)
+    proof = {"key": "" if late else request["key"], "nodes": {tasks[task]: ray.get(task) for task in ready}}
+    # Not printed: some of the values may be secrets.
+    descriptor, partial = tempfile.mkstemp(dir=os.path.dirname(request["path"]))
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        json.dump(proof, file)
+    os.replace(partial, request["path"])
 
 
 if __name__ == "__main__":

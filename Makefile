@@ -60,7 +60,7 @@ demo: ## the whole pipeline on this machine, from nothing to a loaded model
 	.venv/bin/ansible-playbook site.yml -i "$(INVENTORY)" $(ARGS) || code=$$?; \
 	$(if $(filter $(DRY),$(ARGS)),exit $$code;) \
 	$(AS_COLLECTION).tests.e2e.demo_result --ansible .venv/bin/ansible --inventory "$(INVENTORY)" \
-		--started "$$started" --exit-code "$$code"
+		--started "$$started" --exit-code "$$code" --arguments="$${ARGS:-}"
 
 .PHONY: check
 check: setup ## what `make demo` would do, and what is wrong with it; nothing is changed

@@ -28,7 +28,7 @@ def cluster_checks(cluster: Mapping[str, Any], wanted: Mapping[str, Any]) -> lis
                 False,
                 cluster["problem"],
                 "an answer of Ray's API",
-                "Look at the head's log file named in the README under 'Where things are', and run again.",
+                "Look at ray_node.log in ray_cluster_run_dir of the head, or its unit rlops-ray.service, and run again.",
             )
         ]
     checks = [check("cluster-reachable", True, "the API answers")]

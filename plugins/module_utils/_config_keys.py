@@ -314,6 +314,7 @@ def _prefixes(overrides: Mapping[str, Override], table: KeyTable, variable: str)
 
 
 def _effects(overrides: Mapping[str, Override], table: KeyTable, variable: str) -> Iterator[dict[str, Any]]:
+    told = set()
     for path, override in overrides.items():
         ignored = _longest_prefix(path, table.document["ignored"])
         if ignored is not None:
@@ -326,9 +327,14 @@ def _effects(overrides: Mapping[str, Override], table: KeyTable, variable: str) 
         elif override.prefix in ("+", "++") and not names_group(override, table.document):
             kind, parent = table.place(path)
             if kind == "absent":
-                near = suggestions(path, table)
+                # Of a whole section that was added, once.
+                added = override.declared_at if table.place(override.declared_at)[0] == "absent" else path
+                if added in told:
+                    continue
+                told.add(added)
+                near = suggestions(added, table)
                 yield {
-                    "found": f"{override.key}, which verl {table.release} does not know",
+                    "found": f"{override.prefix}{added}, which verl {table.release} does not know",
                     "wanted": " or ".join(near) or "a key that verl reads",
                     "remedy": f"Correct it in {variable}, unless your own code reads it: Hydra adds it, and verl "
                     "ignores or refuses it.",

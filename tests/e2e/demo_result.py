@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -94,9 +95,18 @@ def rendered(output: str, variable: str) -> str | None:
     return value if isinstance(value, str) and os.path.isabs(value) else None
 
 
-def ask(ansible: str, inventory: str, variable: str) -> str | None:
+def extra_vars(arguments: str) -> list[str]:
+    """What sets variables among the arguments of ansible-playbook, as a shell reads them."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("-e", "--extra-vars", action="append", default=[])
+    known, _others = parser.parse_known_args(shlex.split(arguments))
+    return [word for value in known.extra_vars for word in ("-e", value)]
+
+
+def ask(ansible: str, inventory: str, variable: str, arguments: str) -> str | None:
     """Ask Ansible for a variable, a path, of the first host of the inventory."""
     command = [ansible, "all[0]", "-i", inventory, "-m", "ansible.builtin.debug", "-a", f"var={variable}"]
+    command += extra_vars(arguments)
     environment = os.environ | {"ANSIBLE_CALLBACK_RESULT_FORMAT": "json", "ANSIBLE_NOCOLOR": "1"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     value = rendered(done.stdout, variable)
@@ -123,8 +133,9 @@ def main() -> int:
     parser.add_argument("--inventory", required=True)
     parser.add_argument("--started", required=True, type=datetime.fromisoformat, help="when the run began, in UTC")
     parser.add_argument("--exit-code", required=True, type=int, help="how the playbook ended")
+    parser.add_argument("--arguments", default="", help="further ones that the playbook got, as for a shell")
     arguments = parser.parse_args()
-    state = ask(arguments.ansible, arguments.inventory, "verl_state_dir")
+    state = ask(arguments.ansible, arguments.inventory, "verl_state_dir", arguments.arguments)
     if state is None:
         reason = f"verl_state_dir of the first host of {arguments.inventory} is not known"
         result = Outcome(stage=INVENTORY, reasons=(reason,))

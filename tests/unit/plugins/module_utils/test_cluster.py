@@ -63,7 +63,7 @@ def test_a_cluster_that_does_not_answer_is_the_only_problem():
     (check,) = judged(reachable=False, problem="GET /api/version: connection refused")
     assert (check["ok"], check["name"]) == (False, "cluster-reachable")
     assert check["found"] == "GET /api/version: connection refused"
-    assert "head's log file" in check["remedy"]
+    assert "ray_node.log in ray_cluster_run_dir of the head" in check["remedy"]
 
 
 @pytest.mark.parametrize(

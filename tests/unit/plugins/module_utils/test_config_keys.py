@@ -292,6 +292,11 @@ def test_interpolations_that_can(value):
     assert [c for c in problems({"trainer.experiment_name": value, "+mine.x": 1}) if "interpol" in c["name"]] == []
 
 
+def test_a_section_that_was_added_is_told_once():
+    found = problems({"+mine": {"a": 1, "b": {"c": 2}}, "+other": 3, "trainer": {"+more": {"d": 4, "e": 5}}})
+    assert [check["found"].partition(",")[0] for check in found] == ["+mine", "+other", "+trainer.more"]
+
+
 def test_values_that_hydra_cannot_express_are_all_reported():
     found = problems({"trainer.experiment_name": datetime.date(2026, 1, 31), "trainer.project_name": "a\0b"})
     values = [check for check in found if check["name"] == "override-values"]

@@ -28,7 +28,7 @@ def cluster_checks(cluster: Mapping[str, Any], wanted: Mapping[str, Any]) -> lis
                 False,
                 cluster["problem"],
                 "an answer of Ray's API",
-                "Look at ray_node.log in ray_cluster_run_dir of the head, or its unit rlops-ray.service, and run again.",
+                "Look at ray_node.log in ray_cluster_run_dir of the head, or at its unit rlops-ray, and run again.",
             )
         ]
     checks = [check("cluster-reachable", True, "the API answers")]

@@ -90,7 +90,9 @@ from ansible_collections.rlops.verl.plugins.module_utils import _atomic_file, _v
 from ansible_collections.rlops.verl.plugins.module_utils._ray_api import RayApiError
 from ansible_collections.rlops.verl.plugins.module_utils._ray_connection import RAY_API_OPTIONS, connect
 
-LOG, METRICS, RECORD = "driver.log", "metrics.jsonl", "run.json"
+LOG = "driver.log"
+METRICS = "metrics.jsonl"
+RECORD = "run.json"
 # verl writes the number of the step when its checkpoint is complete.
 TRACKER = "latest_checkpointed_iteration.txt"
 

@@ -103,7 +103,7 @@ def extra_vars(arguments: str) -> list[str]:
     return [word for value in known.extra_vars for word in ("-e", value)]
 
 
-def ask(ansible: str, inventory: str, variable: str, arguments: str) -> str | None:
+def ask(ansible: str, inventory: str, variable: str, arguments: str = "") -> str | None:
     """Ask Ansible for a variable, a path, of the first host of the inventory."""
     command = [ansible, "all[0]", "-i", inventory, "-m", "ansible.builtin.debug", "-a", f"var={variable}"]
     command += extra_vars(arguments)

@@ -72,6 +72,10 @@ def test_only_the_wanted_steps_are_saved_and_the_last_is_tracked(host, run):
 
 
 def test_what_hydra_composed_is_kept(host, run):
+    job = yaml.safe_load(host.file(f"{run['run_dir']}/job.yaml").content_string)
+    places = [argument for argument in job["entrypoint"] if argument.startswith("hydra.run.dir=")]
+    if not places:
+        pytest.skip("this run was submitted by an earlier version")
     composed = yaml.safe_load(host.file(f"{run['run_dir']}/hydra/.hydra/config.yaml").content_string)
     assert composed["trainer"]["experiment_name"] == run["id"]
 

@@ -1,9 +1,9 @@
 # Copyright: (c) 2026, rlops contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
-"""Read environment variables from inside a Ray task on each node and write them to a file that its owner alone may read.
+"""Read environment variables from inside a Ray task on each node and write them to a file for its owner alone.
 
-Argument: base64 of JSON {"address": "10.0.0.1:6379", "names": [...], "key": "...", "path": "..."}. The file gets the key
-when all nodes have answered, and an empty one otherwise.
+Argument: base64 of JSON {"address": "10.0.0.1:6379", "names": [...], "key": "...", "path": "..."}. The file gets the
+key when all nodes have answered, and an empty one otherwise.
 """
 
 from __future__ import annotations

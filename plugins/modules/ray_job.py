@@ -71,8 +71,8 @@ options:
     default: 60
   assume_cluster:
     description:
-      - In check mode, treat a cluster that does not answer as one that will be there and is empty. For playbooks that
-        form the cluster in the same run.
+      - In check mode, treat a cluster that does not answer, or whose token is not there yet, as one that will be there
+        and is empty. For playbooks that form the cluster in the same run.
     type: bool
     default: false
 attributes:
@@ -148,6 +148,7 @@ working_dir:
   sample: gcs://_ray_pkg_4f1c0e5b9d8a7c63e2b1a0f9d8c7b6a5.zip
 """
 
+import os
 import shlex
 
 from ansible.module_utils.basic import AnsibleModule
@@ -182,7 +183,17 @@ def full_runtime_env(params: dict) -> dict:
     return params["runtime_env"] | {"env_vars": variables}
 
 
-def read_jobs(module: AnsibleModule, api: RayApi) -> list[RayJob]:
+def cluster(module: AnsibleModule) -> RayApi | None:
+    """The cluster; None for one that will only be there when this is no longer check mode."""
+    token_path = module.params["token_path"]
+    if module.check_mode and module.params["assume_cluster"] and token_path and not os.path.exists(token_path):
+        return None
+    return connect(module)
+
+
+def read_jobs(module: AnsibleModule, api: RayApi | None) -> list[RayJob]:
+    if api is None:
+        return []
     try:
         return api.jobs()
     except RayApiError as error:
@@ -213,7 +224,7 @@ def read_working_dir(module: AnsibleModule) -> _working_dir.Package | None:
     return package
 
 
-def submit(module: AnsibleModule, api: RayApi) -> None:
+def submit(module: AnsibleModule, api: RayApi | None) -> None:
     base = module.params["submission_id"]
     plan = _ray_job.plan(read_jobs(module, api), base, module.params["exclusive"], module.params["resubmit"])
     if plan.action == "refuse":
@@ -235,7 +246,7 @@ def submit(module: AnsibleModule, api: RayApi) -> None:
         if package is not None:
             result["working_dir"] = runtime_env["working_dir"] = package.uri
         result["diff"] = {"before": "", "after": show(f"submitted as {plan.submission_id}", module.params, package)}
-        if not module.check_mode:
+        if not module.check_mode and api is not None:
             try:
                 # Asked each time, also where it is there: the cluster then keeps it until the job uses it.
                 if package is not None and not api.has_package(package.name):
@@ -251,7 +262,7 @@ def submit(module: AnsibleModule, api: RayApi) -> None:
     module.exit_json(**result)
 
 
-def stop(module: AnsibleModule, api: RayApi) -> None:
+def stop(module: AnsibleModule, api: RayApi | None) -> None:
     base = module.params["submission_id"]
     running = [job for _number, job in _ray_job.attempts(read_jobs(module, api), base) if not job.terminal]
     result = {
@@ -260,7 +271,7 @@ def stop(module: AnsibleModule, api: RayApi) -> None:
         "submission_id": running[-1].submission_id if running else base,
         "status": running[-1].status if running else "",
     }
-    if not module.check_mode:
+    if not module.check_mode and api is not None:
         for job in running:
             try:
                 api.stop(job.submission_id)
@@ -294,7 +305,7 @@ def main() -> None:
         required_if=[("state", "submitted", ["entrypoint"])],
         supports_check_mode=True,
     )
-    api = connect(module)
+    api = cluster(module)
     if module.params["state"] == "submitted":
         submit(module, api)
     else:

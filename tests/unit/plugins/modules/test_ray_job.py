@@ -250,6 +250,16 @@ def test_a_cluster_that_is_yet_to_come_is_assumed_in_check_mode_alone(run, state
             assert answer["failed"] and f"{url} does not answer" in answer["msg"]
 
 
+@pytest.mark.parametrize("state", ["submitted", "stopped"])
+def test_a_token_that_is_yet_to_come_is_assumed_in_check_mode_alone(api, run, state):
+    asked = functools.partial(run, token_path=f"{api.token_path}.later", state=state)
+    assert asked(assume_cluster=True, **CHECK)["action"] == ("submit" if state == "submitted" else "none")
+    for options in ({"assume_cluster": True}, CHECK, {}):
+        answer = asked(**options)
+        assert answer["failed"] and f"{api.token_path}.later cannot be read" in answer["msg"]
+    assert api.requests == []
+
+
 def test_what_a_server_says_is_shown_without_the_token(api, run):
     api.stranger = (500, {}, f"bad header: Bearer {fake_ray_api.TOKEN}".encode())
     assert run()["msg"].endswith("HTTP 500: bad header: Bearer ********")

@@ -86,12 +86,7 @@ def plan(declared: Mapping[str, Any], accelerator_overrides: Mapping[str, Any]) 
         arguments = _hydra.to_arguments(merged)
     except _hydra.OverrideError as error:
         raise DeclarationError(f"ppo_training_overrides: {error} Change ppo_training_overrides.") from error
-    checkpoint_dir = merged["trainer.default_local_dir"].value if "trainer.default_local_dir" in merged else None
-    if not isinstance(checkpoint_dir, str):
-        raise DeclarationError(
-            f"ppo_training_overrides: found {checkpoint_dir!r} as trainer.default_local_dir, wanted a directory. "
-            "Change ppo_training_overrides; a value or nothing at trainer drops what belongs below it."
-        )
+    checkpoint_dir = _checkpoint_dir(merged)
     environment = runtime_env(declared)
     variables, secrets = parted(environment["env_vars"])
     total = merged.get("trainer.total_training_steps")
@@ -113,6 +108,27 @@ def plan(declared: Mapping[str, Any], accelerator_overrides: Mapping[str, Any]) 
         },
         "total_steps": total.value if total is not None and isinstance(total.value, int) else None,
     }
+
+
+def _checkpoint_dir(merged: Mapping[str, _hydra.Override]) -> str:
+    """Where checkpoints will lie. The names of the training may stand in it as interpolations."""
+    path, names = "trainer.default_local_dir", ("trainer.project_name", "trainer.experiment_name")
+    found = merged[path].value if path in merged else None
+    if not isinstance(found, str):
+        raise DeclarationError(
+            f"ppo_training_overrides: found {found!r} as {path}, wanted a directory. "
+            "Change ppo_training_overrides; a value or nothing at trainer drops what belongs below it."
+        )
+    directory = found
+    for name in names:
+        directory = directory.replace(f"${{{name}}}", str(merged[name].value) if name in merged else "")
+    if "${" in directory:
+        raise DeclarationError(
+            f"ppo_training_overrides: found {found} as {path}, wanted no interpolations but "
+            f"{' and '.join(f'${{{name}}}' for name in names)}, since checkpoints are looked for there later. "
+            "Write the path in ppo_training_overrides."
+        )
+    return directory
 
 
 def runtime_env(declared: Mapping[str, Any]) -> dict[str, Any]:

@@ -163,12 +163,21 @@ def _frequency(settings: Settings) -> Iterator[dict[str, Any]]:
 
 def _directory(settings: Settings) -> Iterator[dict[str, Any]]:
     path = "trainer.default_local_dir"
-    value = settings.get(path)
-    if isinstance(value, str) and not value.startswith(("/", "${")):
+    value, run = settings.get(path), settings.get("trainer.experiment_name")
+    if not isinstance(value, str):
+        return
+    if not value.startswith(("/", "${")):
         yield {
             "found": f"{path} {value}",
             "wanted": "an absolute path (~ is not expanded)",
             "remedy": f"{settings.remedy(path)} A relative one lies in Ray's temporary working directory of the job.",
+        }
+    elif isinstance(run, str) and "${trainer.experiment_name}" not in value and run not in value.split("/"):
+        yield {
+            "found": f"{path} {value}",
+            "wanted": "a directory of this run alone",
+            "remedy": f"{settings.remedy(path)} With {value.rstrip('/')}/${{trainer.experiment_name}}, no other run "
+            "goes on from its checkpoints or writes over them.",
         }
 
 

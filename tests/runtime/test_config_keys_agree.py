@@ -341,7 +341,12 @@ class TestBatchSizes(WithVerl):
     """Rules about values, against verl's own validate_config, which the driver calls on a node."""
 
     FITTING = {
-        "trainer": {"nnodes": 1, "n_gpus_per_node": 2, "save_freq": 1, "default_local_dir": "/x"},
+        "trainer": {
+            "nnodes": 1,
+            "n_gpus_per_node": 2,
+            "save_freq": 1,
+            "default_local_dir": "/x/${trainer.experiment_name}",
+        },
         "data.train_batch_size": 8,
         ACTOR: {"ppo_mini_batch_size": 8, "ppo_micro_batch_size_per_gpu": 4},
         ROLLOUT: {"name": "hf", "tensor_model_parallel_size": 1, "log_prob_micro_batch_size_per_gpu": 4},

@@ -77,6 +77,16 @@ def test_the_user_may_place_checkpoints_and_files_of_hydra_elsewhere():
     assert planned["run_dir"].startswith("/runs/ppo/")
 
 
+def test_names_of_the_training_may_stand_in_the_directory_of_checkpoints():
+    place = "/ckpt/${trainer.project_name}/${trainer.experiment_name}"
+    planned = plan(overrides={"trainer": {"default_local_dir": place}})
+    assert planned["checkpoint_dir"] == f"/ckpt/ppo/{planned['id']}"
+    assert f"trainer.default_local_dir='{place}'" in planned["arguments"]
+    assert "found /x/${oc.env:HOME} as trainer.default_local_dir, wanted no interpolations but ${trainer.project" in (
+        refusal(overrides={"trainer.default_local_dir": "/x/${oc.env:HOME}"})
+    )
+
+
 @pytest.mark.parametrize(
     "change",
     [

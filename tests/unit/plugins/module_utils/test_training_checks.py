@@ -19,7 +19,12 @@ ACTOR = "actor_rollout_ref.actor"
 ROLLOUT = "actor_rollout_ref.rollout"
 
 FITTING = {
-    "trainer": {"nnodes": 2, "n_gpus_per_node": 4, "save_freq": 10, "default_local_dir": "/ckpt"},
+    "trainer": {
+        "nnodes": 2,
+        "n_gpus_per_node": 4,
+        "save_freq": 10,
+        "default_local_dir": "/ckpt/${trainer.experiment_name}",
+    },
     "data": {"train_batch_size": 64, "train_files": "/t.parquet", "val_files": "/v.parquet"},
     "actor_rollout_ref.model.path": "/m",
     ACTOR: {"ppo_mini_batch_size": 32, "ppo_micro_batch_size_per_gpu": 2},
@@ -63,6 +68,13 @@ def test_every_name_occurs():
         ({"trainer.save_freq": -1}, "checkpoint-frequency", "warning", "trainer.save_freq -1"),
         ({"trainer.default_local_dir": "ckpt/x"}, "checkpoint-directory", "error", "trainer.default_local_dir ckpt/x"),
         ({"trainer.default_local_dir": "~/ckpt"}, "checkpoint-directory", "error", "trainer.default_local_dir ~/ckpt"),
+        ({"trainer.default_local_dir": "/ckpt"}, "checkpoint-directory", "error", "trainer.default_local_dir /ckpt"),
+        (
+            {"trainer": {"default_local_dir": "/ckpt/mine2", "experiment_name": "mine"}},
+            "checkpoint-directory",
+            "error",
+            "trainer.default_local_dir /ckpt/mine2",
+        ),
         ({"trainer.max_actor_ckpt_to_keep": 1}, "checkpoint-retention", "warning", "trainer.max_actor_ckpt_to_keep 1"),
         (
             {"trainer.resume_mode": "resume_path"},
@@ -117,7 +129,8 @@ def test_samples_per_prompt_count_in_the_batch():
     "change",
     [
         {f"{ACTOR}.ppo_mini_batch_size": 64},
-        {"trainer.default_local_dir": "${oc.env:CKPT}/x"},
+        {"trainer.default_local_dir": "${oc.env:CKPT}/${trainer.experiment_name}"},
+        {"trainer": {"default_local_dir": "/ckpt/mine/x", "experiment_name": "mine"}},
         {"trainer": {"resume_mode": "resume_path", "resume_from_path": "/ckpt/global_step_4"}},
         # Two workers hold one replica, so there are four replicas.
         {

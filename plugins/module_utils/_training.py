@@ -44,7 +44,7 @@ def plan(declared: Mapping[str, Any], accelerator_overrides: Mapping[str, Any]) 
     for variable in ("overrides", "env_vars"):
         if not isinstance(declared[variable], Mapping):
             raise DeclarationError(
-                f"ppo_training_{variable}: found {type(declared[variable]).__name__}, wanted a dictionary. "
+                f"ppo_training_{variable}: found {_hydra.type_name(declared[variable])}, wanted a dictionary. "
                 f"Write ppo_training_{variable} as nested YAML."
             )
     derived = {

@@ -44,7 +44,7 @@ def sockets(host, ray) -> set[tuple[str, int]]:
 @pytest.fixture(scope="module")
 def ports() -> dict[str, int]:
     """The role's ports, which the inventory leaves as they are."""
-    return yaml.safe_load((ROOT / "roles/ray_cluster/defaults/main.yml").read_text())["ray_cluster_ports"]
+    return yaml.safe_load((ROOT / "roles/ray_cluster/vars/main.yml").read_text())["__ray_cluster_default_ports"]
 
 
 @pytest.mark.parametrize("program", ["gcs_server", "raylet"])

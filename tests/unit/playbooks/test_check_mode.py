@@ -19,19 +19,22 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def free_ports() -> dict[str, int]:
-    """Ports for Ray that nobody listens on now; those of the inventory may be in use by its cluster."""
-    names = yaml.safe_load((ROOT / "roles/ray_cluster/defaults/main.yml").read_text())["ray_cluster_ports"]
+    """Ports for Ray that nobody listens on now; those of the inventory may be in use by its cluster.
+
+    Above the workers' range, which stays as it is.
+    """
+    names = yaml.safe_load((ROOT / "roles/ray_cluster/vars/main.yml").read_text())["__ray_cluster_default_ports"]
     sockets = {name: socket.socket() for name in names if not name.startswith("worker_")}
     for one in sockets.values():
         one.bind(("127.0.0.1", 0))
     ports = {name: one.getsockname()[1] for name, one in sockets.items()}
     for one in sockets.values():
         one.close()
-    return ports | {"worker_min": 20000, "worker_max": 20500}
+    return ports
 
 
 def test_it_shows_what_would_run_and_changes_nothing(tmp_path):
-    # Free ports are above the workers' range; a short path, for Ray's sockets.
+    # A short path, for Ray's sockets.
     prefix = f"/tmp/rlops-{os.getpid()}"
     declared = tmp_path / "declared.json"
     declared.write_text(json.dumps({"verl_prefix": prefix, "ray_cluster_ports": free_ports()}))

@@ -96,6 +96,27 @@ def test_a_wrong_declaration_is_the_verdict_of_preflight(place):
     assert "preflight on n0: " in output
 
 
+@pytest.mark.parametrize(
+    ("declared", "message"),
+    [
+        (
+            {"ray_cluster_supervisor": "upstart"},
+            "value of ray_cluster_supervisor must be one of: auto, systemd, process",
+        ),
+        (
+            {"ray_cluster_ports": {"gcss": 1}},
+            "ray_cluster_ports.gcss. Supported parameters include: autoscaler_metrics",
+        ),
+        ({"ppo_training_show": "quiet"}, "value of ppo_training_show must be one of: log, steps, none, got: quiet"),
+        ({"verl_slots_per_node": "two"}, "verl_slots_per_node: found 'two', wanted a whole number"),
+    ],
+)
+def test_preflight_judges_the_variables_of_all_roles(place, declared, message):
+    code, output = place.play("preflight.yml", [None], **declared)
+    assert code == 2
+    assert message in output
+
+
 def test_a_training_that_is_refused_leaves_the_verdict_of_preflight(place):
     code, output = place.play("train.yml", [0], ppo_training_overrides=OVERRIDES)
     assert code == 2

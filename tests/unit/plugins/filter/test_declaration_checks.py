@@ -13,7 +13,7 @@ from ansible_collections.rlops.verl.plugins.module_utils._verdict import malform
 
 ROLES = Path(__file__).resolve().parents[4] / "roles"
 RELEASES = yaml.safe_load((ROLES / "verl_runtime/vars/main.yml").read_text(encoding="utf-8"))["verl_runtime_releases"]
-PORTS = yaml.safe_load((ROLES / "ray_cluster/defaults/main.yml").read_text(encoding="utf-8"))["ray_cluster_ports"]
+PORTS = yaml.safe_load((ROLES / "ray_cluster/vars/main.yml").read_text(encoding="utf-8"))["__ray_cluster_default_ports"]
 DECLARED = {"release": "0.9.1", "accelerator": "cpu", "slots_per_node": 2, "prefix": "/opt/verl", "ports": PORTS}
 
 

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from ansible_collections.rlops.verl.plugins.module_utils import _ports
 
 ROOT = Path(__file__).resolve().parents[4]
-PORTS = yaml.safe_load((ROOT / "roles/ray_cluster/defaults/main.yml").read_text(encoding="utf-8"))["ray_cluster_ports"]
+PORTS = yaml.safe_load((ROOT / "roles/ray_cluster/vars/main.yml").read_text(encoding="utf-8"))[
+    "__ray_cluster_default_ports"
+]
 
 
 def test_the_defaults_of_the_role_have_no_problem():

@@ -27,7 +27,7 @@ def problems(checks: list[dict]) -> list[dict]:
 
 # --- the declaration -------------------------------------------------------------------------------------------------
 
-PORTS = variables("ray_cluster/defaults/main.yml")["ray_cluster_ports"]
+PORTS = variables("ray_cluster/vars/main.yml")["__ray_cluster_default_ports"]
 RELEASES = {"0.9.1": {"cpu": {}, "cuda": {}}, "0.8.0": {"rocm": {}}}
 DECLARED = {"release": "0.9.1", "accelerator": "cpu", "slots_per_node": 8, "prefix": "/opt/verl", "ports": PORTS}
 

@@ -15,14 +15,31 @@ _SECRET = re.compile(
 )
 
 
+_PLACE = re.compile(r"_(?:PATH|FILE|DIR)$", re.IGNORECASE)
+
+# A shorter value is no key, and to blot it out wherever it occurs would blot out half of every text.
+SHORTEST = 8
+
+
 def is_secret(name: str) -> bool:
-    """True for names such as ``WANDB_API_KEY`` and ``HF_TOKEN``; false for ``TOKENIZERS_PARALLELISM``."""
-    return _SECRET.search(name) is not None
+    """True for names such as ``WANDB_API_KEY`` and ``HF_TOKEN``; false for ``TOKENIZERS_PARALLELISM``, ``KEY_FILE``."""
+    return _SECRET.search(name) is not None and _PLACE.search(name) is None
 
 
 def hidden(variables: Mapping[str, Any]) -> dict[str, Any]:
     """The same variables, secret ones without their value."""
     return {name: HIDDEN if is_secret(str(name)) else value for name, value in variables.items()}
+
+
+def without_keys(variables: Mapping[str, Any]) -> dict[str, Any]:
+    """The same variables for telling one declaration from another: keys that may be renewed are hidden.
+
+    A number, a switch or a short text is a setting, whatever its name.
+    """
+    return {
+        name: HIDDEN if is_secret(str(name)) and isinstance(value, str) and len(value) >= SHORTEST else value
+        for name, value in variables.items()
+    }
 
 
 def parted(variables: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -13,7 +13,7 @@ from typing import Any
 from ansible_collections.rlops.verl.plugins.module_utils import _hydra
 from ansible_collections.rlops.verl.plugins.module_utils._cluster_env import as_text
 from ansible_collections.rlops.verl.plugins.module_utils._ray_job import spec_digest
-from ansible_collections.rlops.verl.plugins.module_utils._secrets import hidden, hidden_runtime_env, parted
+from ansible_collections.rlops.verl.plugins.module_utils._secrets import hidden_runtime_env, parted, without_keys
 from ansible_collections.rlops.verl.plugins.module_utils._verdict import check
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9])?")
@@ -70,7 +70,7 @@ def plan(declared: Mapping[str, Any], accelerator_overrides: Mapping[str, Any]) 
             "release": str(declared["release"]),
             "arguments": _hydra.to_arguments(merged),
             # A key that was renewed makes no other training.
-            "env_vars": hidden(declared["env_vars"]),
+            "env_vars": without_keys(declared["env_vars"]),
             "working_dir": declared["working_dir"],
             "excludes": declared["excludes"],
             **content,

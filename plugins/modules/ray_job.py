@@ -156,7 +156,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rlops.verl.plugins.module_utils import _ray_job, _verdict, _working_dir
 from ansible_collections.rlops.verl.plugins.module_utils._ray_api import RayApi, RayApiError, RayJob
 from ansible_collections.rlops.verl.plugins.module_utils._ray_connection import RAY_API_OPTIONS, connect
-from ansible_collections.rlops.verl.plugins.module_utils._secrets import hidden_runtime_env
+from ansible_collections.rlops.verl.plugins.module_utils._secrets import HIDDEN, SHORTEST, hidden_runtime_env
 from ansible_collections.rlops.verl.plugins.module_utils._wait import Timeout, wait_for
 
 
@@ -168,19 +168,29 @@ def show(status: str, params: dict, package: _working_dir.Package | None) -> str
     except ValueError:
         words = [params["entrypoint"]]
     lines += [f"  {shlex.quote(word)}" for word in words]
-    for name, value in sorted(hidden_runtime_env(full_runtime_env(params)).items()):
+    for name, value in sorted(hidden_runtime_env(with_variables(params, params["secret_env_vars"])).items()):
         lines.append(f"runtime_env.{name}: {value}")
     if package is not None:
         lines.append(f"sent as {package.uri}: {_working_dir.count(package.members)}")
     return "\n".join(lines) + "\n"
 
 
-def full_runtime_env(params: dict) -> dict:
-    """The runtime environment with the secret variables."""
-    if not params["secret_env_vars"]:
+def with_variables(params: dict, variables: dict) -> dict:
+    """The runtime environment with further variables."""
+    if not variables:
         return dict(params["runtime_env"])
-    variables = (params["runtime_env"].get("env_vars") or {}) | params["secret_env_vars"]
-    return params["runtime_env"] | {"env_vars": variables}
+    return params["runtime_env"] | {"env_vars": (params["runtime_env"].get("env_vars") or {}) | variables}
+
+
+def take_secrets(module: AnsibleModule) -> dict:
+    """The secret variables, of which only the names stay among the parameters.
+
+    Ansible blots out their values wherever they occur in the answer; a short one would occur in ids and numbers.
+    """
+    secrets = module.params["secret_env_vars"]
+    module.params["secret_env_vars"] = dict.fromkeys(secrets, HIDDEN)
+    module.no_log_values = {value for value in module.no_log_values if len(value) >= SHORTEST}
+    return secrets
 
 
 def cluster(module: AnsibleModule) -> RayApi | None:
@@ -224,7 +234,7 @@ def read_working_dir(module: AnsibleModule) -> _working_dir.Package | None:
     return package
 
 
-def submit(module: AnsibleModule, api: RayApi | None) -> None:
+def submit(module: AnsibleModule, api: RayApi | None, secrets: dict) -> None:
     base = module.params["submission_id"]
     plan = _ray_job.plan(read_jobs(module, api), base, module.params["exclusive"], module.params["resubmit"])
     if plan.action == "refuse":
@@ -242,7 +252,7 @@ def submit(module: AnsibleModule, api: RayApi | None) -> None:
     }
     if changed:
         package = read_working_dir(module)
-        runtime_env = full_runtime_env(module.params)
+        runtime_env = with_variables(module.params, secrets)
         if package is not None:
             result["working_dir"] = runtime_env["working_dir"] = package.uri
         result["diff"] = {"before": "", "after": show(f"submitted as {plan.submission_id}", module.params, package)}
@@ -305,9 +315,10 @@ def main() -> None:
         required_if=[("state", "submitted", ["entrypoint"])],
         supports_check_mode=True,
     )
+    secrets = take_secrets(module)
     api = cluster(module)
     if module.params["state"] == "submitted":
-        submit(module, api)
+        submit(module, api, secrets)
     else:
         stop(module, api)
 

@@ -95,18 +95,20 @@ def rendered(output: str, variable: str) -> str | None:
     return value if isinstance(value, str) and os.path.isabs(value) else None
 
 
-def extra_vars(arguments: str) -> list[str]:
-    """What sets variables among the arguments of ansible-playbook, as a shell reads them."""
+def about_variables(arguments: str) -> list[str]:
+    """What sets or decrypts variables among the arguments of ansible-playbook, as a shell reads them."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    parser.add_argument("-e", "--extra-vars", action="append", default=[])
+    names = {"-e": ("--extra-vars",), "--vault-id": (), "--vault-password-file": ("--vault-pass-file",)}
+    for name, others in names.items():
+        parser.add_argument(name, *others, action="append", default=[], dest=name)
     known, _others = parser.parse_known_args(shlex.split(arguments))
-    return [word for value in known.extra_vars for word in ("-e", value)]
+    return [word for name in names for value in getattr(known, name) for word in (name, value)]
 
 
 def ask(ansible: str, inventory: str, variable: str, arguments: str = "") -> str | None:
     """Ask Ansible for a variable, a path, of the first host of the inventory."""
     command = [ansible, "all[0]", "-i", inventory, "-m", "ansible.builtin.debug", "-a", f"var={variable}"]
-    command += extra_vars(arguments)
+    command += about_variables(arguments)
     environment = os.environ | {"ANSIBLE_CALLBACK_RESULT_FORMAT": "json", "ANSIBLE_NOCOLOR": "1"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     value = rendered(done.stdout, variable)

@@ -130,9 +130,11 @@ def test_the_program_asks_ansible_for_the_state_directory(tmp_path, exit_code, e
     [
         ("", []),
         ("--diff -vv --tags x", []),
+        ("--vault-pass-file=pw -e a=1", ["-e", "a=1", "--vault-password-file", "pw"]),
+        ("--vault-id a@x --vault-id b@y", ["--vault-id", "a@x", "--vault-id", "b@y"]),
         ("-e a=1 --diff --extra-vars '@/x y.yml'", ["-e", "a=1", "-e", "@/x y.yml"]),
         ('-ea=1 --extra-vars=\'{"a": "b c"}\'', ["-e", "a=1", "-e", '{"a": "b c"}']),
     ],
 )
 def test_variables_of_the_run_are_known_to_its_result(arguments, expected):
-    assert demo_result.extra_vars(arguments) == expected
+    assert demo_result.about_variables(arguments) == expected

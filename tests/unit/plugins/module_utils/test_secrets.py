@@ -39,7 +39,19 @@ def test_names_of_secrets(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["TOKENIZERS_PARALLELISM", "MAX_TOKENS", "KEYBOARD", "MONKEY", "SECRETARY", "PASSWORDLESS", "HF_HOME", ""]
+    "name",
+    [
+        "HF_TOKEN_PATH",
+        "AWS_SHARED_CREDENTIALS_FILE",
+        "TOKENIZERS_PARALLELISM",
+        "MAX_TOKENS",
+        "KEYBOARD",
+        "MONKEY",
+        "SECRETARY",
+        "PASSWORDLESS",
+        "HF_HOME",
+        "",
+    ],
 )
 def test_names_that_look_like_it(name):
     assert not is_secret(name)

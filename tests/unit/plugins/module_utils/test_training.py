@@ -190,8 +190,22 @@ def test_secrets_reach_the_job_and_are_not_shown():
 
 
 def test_a_renewed_secret_is_the_same_run_but_another_value_is_not():
-    ids = [plan(env_vars={"HF_TOKEN": token, "A": a})["id"] for token, a in (("1", "x"), ("2", "x"), ("1", "y"))]
+    values = (("hf_token_1", "x"), ("hf_token_2", "x"), ("hf_token_1", "y"))
+    ids = [plan(env_vars={"HF_TOKEN": token, "A": a})["id"] for token, a in values]
     assert ids[0] == ids[1] != ids[2]
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        ("SORT_KEY", "a", "b"),
+        ("MAX_TOKEN", 512, 10240000),
+        ("NO_TOKEN", True, False),
+        ("KEY_FILE", "/a/key_1", "/a/key_2"),
+    ],
+)
+def test_a_setting_with_the_name_of_a_secret_makes_another_run(name, before, after):
+    assert plan(env_vars={name: before})["id"] != plan(env_vars={name: after})["id"]
 
 
 # ---- Models and data

@@ -102,6 +102,14 @@ def test_secret_variables_reach_the_job_and_nobody_else(api, run):
     assert "s3cret-value" not in str(answer) and "41234" not in str(answer)
 
 
+@pytest.mark.parametrize("value", ["1", 1, True, "pp", "ppo", ""])
+def test_a_short_secret_does_not_blot_out_the_id(run, value):
+    for mode in (CHECK, {}):
+        answer = run(secret_env_vars={"HF_HUB_DISABLE_IMPLICIT_TOKEN": value}, submission_id="ppo-1a1b", **mode)
+        assert answer["submission_id"] == "ppo-1a1b"
+        assert "submitted as ppo-1a1b\n" in answer.get("diff", {}).get("after", "submitted as ppo-1a1b\n")
+
+
 def test_a_command_that_no_shell_reads_is_shown_as_it_is(run):
     after = run(entrypoint="echo 'a", **CHECK)["diff"]["after"]
     assert after.splitlines()[1:] == ["entrypoint:", "  'echo '\"'\"'a'"]

@@ -27,7 +27,7 @@ description:
     resolved.
   - Finds values that do not fit each other or the cluster, such as batch sizes that do not divide, checkpoints that are
     never saved, and more workers than the cluster has slots.
-positional: key_table, slots, variable
+positional: key_table, slots, variable, run_id
 options:
   _input:
     description: Overrides, nested or with dotted keys. See P(rlops.verl.hydra_arguments#filter).
@@ -47,6 +47,12 @@ options:
     description: Name of the variable that holds the overrides, for the remedies.
     type: str
     default: ppo_training_overrides
+  run_id:
+    description:
+      - Id of the run, which its directory of checkpoints has to be named by, so that no other run shares it. Without
+        it, that is C(trainer.experiment_name).
+    type: str
+    default: ""
 seealso:
   - plugin: rlops.verl.hydra_arguments
     plugin_type: filter
@@ -96,6 +102,7 @@ def override_checks(
     key_table: Mapping[str, Any],
     slots: list[int] | None = None,
     variable: str = "ppo_training_overrides",
+    run_id: str = "",
 ) -> list[dict[str, Any]]:
     try:
         flat = flatten(overrides)
@@ -103,7 +110,7 @@ def override_checks(
         remedy = f"{error.remedy} It is in {variable}."
         return [check("override-form", False, f"{error.path}: {error.found}", error.wanted, remedy)]
     try:
-        checks = check_overrides(flat, key_table, slots, variable)
+        checks = check_overrides(flat, key_table, slots, variable, run_id)
     except KeyTableError as error:
         raise AnsibleFilterError(str(error)) from None
     return [check("override-form", True, f"{len(flat)} overrides"), *checks]

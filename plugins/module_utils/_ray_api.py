@@ -117,6 +117,12 @@ class RayApi:
         """Jobs that were submitted (drivers that joined by themselves have no submission id and are left out)."""
         return [job for job in map(parse_job, self._json("GET", "/api/jobs/", kind=list)) if job.submission_id]
 
+    def running(self) -> list[str]:
+        """Names of everything that has not ended: submission ids, and drivers that joined by themselves."""
+        listing = self._json("GET", "/api/jobs/", kind=list)
+        going = [raw for raw in listing if str(raw.get("status") or "") not in TERMINAL]
+        return sorted(str(raw.get("submission_id") or f"driver {raw.get('job_id')}") for raw in going)
+
     def job(self, submission_id: str) -> RayJob | None:
         """The job, or None when the cluster does not know it."""
         try:

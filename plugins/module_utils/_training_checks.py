@@ -30,12 +30,14 @@ def check_overrides(
     document: Mapping[str, Any],
     slots: Sequence[int] | None = None,
     variable: str = "ppo_training_overrides",
+    run_id: str = "",
 ) -> list[dict[str, Any]]:
     """All checks of the overrides of a run: of the keys against the release, of the values against each other.
 
     ``document`` is the key table of the release, ``slots`` the worker slots (GPUs) of each node of the cluster if they
-    are known, ``variable`` the name of the variable that holds the overrides, for the remedies. Names are stable; each
-    occurs at least once, and once for each problem.
+    are known, ``variable`` the name of the variable that holds the overrides, for the remedies, and ``run_id`` is what
+    makes this run another than others, ``trainer.experiment_name`` where it is empty. Names are stable; each occurs at
+    least once, and once for each problem.
     """
     table = KeyTable.of(document, overrides)
     settings = Settings(overrides, table, variable)
@@ -43,7 +45,7 @@ def check_overrides(
         "example-values": _examples(settings),
         "rollout-name": _rollout_name(settings),
         "checkpoint-frequency": _frequency(settings),
-        "checkpoint-directory": _directory(settings),
+        "checkpoint-directory": _directory(settings, run_id),
         "checkpoint-retention": _retention(settings),
         "resume-path": _resume(settings),
         "batch-sizes": _batch_sizes(settings),
@@ -161,9 +163,9 @@ def _frequency(settings: Settings) -> Iterator[dict[str, Any]]:
         }
 
 
-def _directory(settings: Settings) -> Iterator[dict[str, Any]]:
-    path = "trainer.default_local_dir"
-    value, run = settings.get(path), settings.get("trainer.experiment_name")
+def _directory(settings: Settings, run_id: str) -> Iterator[dict[str, Any]]:
+    path, name = "trainer.default_local_dir", "trainer.experiment_name"
+    value, experiment = settings.get(path), settings.get(name)
     if not isinstance(value, str):
         return
     if not value.startswith(("/", "${")):
@@ -172,12 +174,12 @@ def _directory(settings: Settings) -> Iterator[dict[str, Any]]:
             "wanted": "an absolute path (~ is not expanded)",
             "remedy": f"{settings.remedy(path)} A relative one lies in Ray's temporary working directory of the job.",
         }
-    elif isinstance(run, str) and "${trainer.experiment_name}" not in value and run not in value.split("/"):
+    elif (run_id or str(experiment)) not in value.replace(f"${{{name}}}", str(experiment)).split("/"):
         yield {
-            "found": f"{path} {value}",
-            "wanted": "a directory of this run alone",
-            "remedy": f"{settings.remedy(path)} With {value.rstrip('/')}/${{trainer.experiment_name}}, no other run "
-            "goes on from its checkpoints or writes over them.",
+            "found": f"{path} {value} with {name} {experiment}",
+            "wanted": "a directory of this run alone, since another run would go on from its checkpoints",
+            "remedy": f"Leave {path} out of {settings.variable}: ppo_training_runs_dir says where runs are kept. Or "
+            f"end it in /${{{name}}} and leave out {name}.",
         }
 
 

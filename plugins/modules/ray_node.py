@@ -69,6 +69,10 @@ options:
       - Address of the cluster's dashboard, where its jobs can be asked for before the node is restarted or stopped.
     type: str
     required: false
+  head:
+    description: The node is the head. A O(command) with C(--head) says so, too.
+    type: bool
+    default: false
   force:
     description: Restart or stop the node even while a job runs.
     type: bool
@@ -119,7 +123,8 @@ stopped_processes:
   type: int
 running_jobs:
   description:
-    - Submission ids of the jobs that kept the node from being restarted or stopped, or names of the node's processes.
+    - What kept the node from being restarted or stopped. Submission ids of jobs, drivers that joined by themselves, or
+      names of the node's processes.
   returned: when the task failed because of them
   type: list
   elements: str
@@ -154,7 +159,8 @@ class Node:
         self.command = list(module.params["command"] or [])
         if self.command:
             self.command += [f"--temp-dir={self.temp_dir}", "--block"]
-        self.vital = _ray_node.VITAL_HEAD if "--head" in self.command else _ray_node.VITAL_WORKER
+        head = module.params["head"] or "--head" in self.command
+        self.vital = _ray_node.VITAL_HEAD if head else _ray_node.VITAL_WORKER
         self.environment = self._environment()
         self.digest = _ray_node.start_digest(self.command, self.environment)
 
@@ -205,7 +211,7 @@ class Node:
         if not self.module.params["dashboard_url"]:
             return None
         try:
-            return sorted(job.submission_id for job in describe(self.module).jobs() if not job.terminal)
+            return describe(self.module).running()
         except (RayApiError, ValueError):
             return None
 
@@ -277,6 +283,7 @@ def main() -> None:
             "environment": {"type": "dict", "default": {}},
             "state_file": {"type": "path", "required": True},
             "log_file": {"type": "path", "required": True},
+            "head": {"type": "bool", "default": False},
             "force": {"type": "bool", "default": False},
             "timeout": {"type": "int", "default": 120},
         },

@@ -22,7 +22,9 @@ extends_documentation_fragment:
   - rlops.verl.ray_api
 options:
   submission_id:
-    description: Id of the job.
+    description:
+      - Id of the job, as in M(rlops.verl.ray_job). Its further attempts (C(ID.2), C(ID.3)) are recorded with it, as far
+        as the cluster knows them.
     type: str
     required: true
   path:
@@ -87,8 +89,9 @@ from pathlib import Path
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.rlops.verl.plugins.module_utils import _atomic_file, _verl_log
-from ansible_collections.rlops.verl.plugins.module_utils._ray_api import RayApiError
+from ansible_collections.rlops.verl.plugins.module_utils._ray_api import TERMINAL, RayApiError, RayJob
 from ansible_collections.rlops.verl.plugins.module_utils._ray_connection import RAY_API_OPTIONS, connect
+from ansible_collections.rlops.verl.plugins.module_utils._ray_job import attempts
 
 LOG = "driver.log"
 METRICS = "metrics.jsonl"
@@ -117,14 +120,16 @@ class Kept:
         except FileNotFoundError:
             return ""
 
-    def is_anothers(self, attempt: dict) -> bool:
-        """Whether the log that lies there is of an earlier attempt."""
-        identity = ("submission_id", "start_time_ms")
-        return bool(self.attempts) and any(self.attempts[-1][name] != attempt[name] for name in identity)
+    def add(self, attempt: dict, steps: list[dict]) -> None:
+        """Add an attempt, or what is new of it. The last one that was started stands last."""
+        self.attempts = sorted(
+            [one for one in self.attempts if identity(one) != identity(attempt)] + [attempt],
+            key=lambda one: one["start_time_ms"],
+        )
+        self.steps = _verl_log.continued(self.steps, steps)
 
-    def set_log_aside(self, check_mode: bool) -> None:
-        name = self.attempts[-1]["log"] = f"driver.{len(self.attempts)}.log"
-        if not check_mode:
+    def set_aside(self, name: str, check_mode: bool) -> None:
+        if not check_mode and not os.path.exists(os.path.join(self.path, name)):
             with contextlib.suppress(FileNotFoundError):
                 os.rename(os.path.join(self.path, LOG), os.path.join(self.path, name))
 
@@ -135,6 +140,21 @@ class Kept:
         if not check_mode:
             _atomic_file.write_text(os.path.join(self.path, name), text)
         return True
+
+
+def identity(attempt: dict) -> tuple[str, int]:
+    """A cluster that was started anew gives the same id to another attempt."""
+    return attempt["submission_id"], attempt["start_time_ms"]
+
+
+def described(job: RayJob) -> dict:
+    seconds = round((job.end_time_ms - job.start_time_ms) / 1000, 1) if job.end_time_ms else None
+    return {
+        "submission_id": job.submission_id,
+        "start_time_ms": job.start_time_ms,
+        "status": job.status,
+        "seconds": seconds,
+    }
 
 
 def saved_step(checkpoint_dir: str | None) -> int:
@@ -157,46 +177,46 @@ def main() -> None:
     api = connect(module)
     submission_id, path = module.params["submission_id"], module.params["path"]
     try:
-        job = api.job(submission_id)
-        log = api.logs(submission_id)
-    except RayApiError as error:
-        module.fail_json(msg=f"record of job {submission_id}: {error}")
-    if job is None:
-        module.fail_json(msg=f"record of job {submission_id}: the cluster does not know this job")
-
-    seconds = round((job.end_time_ms - job.start_time_ms) / 1000, 1) if job.end_time_ms else None
-    attempt = {
-        "submission_id": submission_id,
-        "start_time_ms": job.start_time_ms,
-        "status": job.status,
-        "seconds": seconds,
-        "log": LOG,
-    }
-    lines = _verl_log.split_lines(log)
-    try:
         kept = Kept(path)
-        if kept.is_anothers(attempt):
-            kept.set_log_aside(module.check_mode)
-            kept.attempts.append(attempt)
-        else:
-            kept.attempts[-1:] = [attempt]
-        steps = _verl_log.continued(kept.steps, _verl_log.parse_steps(lines))
+        ended = {identity(attempt) for attempt in kept.attempts if attempt["status"] in TERMINAL}
+        jobs = [job for _number, job in attempts(api.jobs(), submission_id)]
+        if not jobs:
+            module.fail_json(msg=f"record of job {submission_id}: the cluster does not know this job")
+        last = jobs[-1]
+        before = [identity(attempt) for attempt in kept.attempts]
+        logs = {}
+        for job in jobs:
+            attempt = described(job)
+            if job is last or identity(attempt) not in ended:
+                logs[identity(attempt)] = log = api.logs(job.submission_id)
+                kept.add(attempt, _verl_log.parse_steps(_verl_log.split_lines(log)))
+        for number, attempt in enumerate(kept.attempts, 1):
+            attempt["log"] = LOG if attempt is kept.attempts[-1] else f"driver.{number}.log"
         run = {
-            "submission_id": submission_id,
+            **{name: described(last)[name] for name in ("submission_id", "status", "seconds")},
             "attempts": kept.attempts,
-            "status": job.status,
-            "message": job.message.partition("\n")[0],
-            "seconds": seconds,
-            **_verl_log.summary(steps),
+            "message": last.message.partition("\n")[0],
+            **_verl_log.summary(kept.steps),
             "saved_step": saved_step(module.params["checkpoint_dir"]),
-            "error": _verl_log.first_error(lines) if job.status == "FAILED" else "",
+            "error": "",
         }
-        files = {
-            LOG: log,
-            METRICS: "".join(json.dumps(step, sort_keys=True) + "\n" for step in steps),
+        if last.status == "FAILED":
+            run["error"] = _verl_log.first_error(_verl_log.split_lines(logs[identity(described(last))]))
+        # The log of an attempt that the cluster has forgotten moves out of the way. Whatever breaks off in between, the
+        # next run finds either the old record or all logs of the new one.
+        for attempt in kept.attempts[:-1]:
+            if before and identity(attempt) == before[-1] and identity(attempt) not in logs:
+                kept.set_aside(attempt["log"], module.check_mode)
+        files = {attempt["log"]: logs[identity(attempt)] for attempt in kept.attempts if identity(attempt) in logs}
+        newest = files.pop(LOG)
+        files |= {
             RECORD: json.dumps(run, indent=2, sort_keys=True) + "\n",
+            METRICS: "".join(json.dumps(step, sort_keys=True) + "\n" for step in kept.steps),
+            LOG: newest,
         }
         changed = [name for name, text in files.items() if kept.write(name, text, module.check_mode)]
+    except RayApiError as error:
+        module.fail_json(msg=f"record of job {submission_id}: {error}")
     except OSError as error:
         module.fail_json(msg=f"record of job {submission_id}: {path} cannot be read or written ({error.strerror})")
     module.exit_json(changed=bool(changed), run=run, log_path=os.path.join(path, LOG))

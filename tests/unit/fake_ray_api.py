@@ -36,6 +36,8 @@ class FakeRayApi:
         self.requests: list[str] = []
         # One of them is called after each log that was read.
         self.later: list[Callable[[], object]] = []
+        # Of a driver that joined by itself.
+        self.driver_status = "SUCCEEDED"
         # Why Ray takes no more jobs, the last line of a traceback.
         self.refusal = ""
         # Another program in Ray's place: what it answers to everything.
@@ -78,7 +80,7 @@ class FakeRayApi:
         if api == "packages":
             return (200, b"") if name in self.packages else (404, b"Package does not exist")
         if api == "jobs" and not name:
-            driver = {"type": "DRIVER", "submission_id": None, "job_id": "01000000", "status": "RUNNING"}
+            driver = {"type": "DRIVER", "submission_id": None, "job_id": "01000000", "status": self.driver_status}
             return self._submit(json.loads(body)) if method == "POST" else (200, [*self.jobs.values(), driver])
         quoted, _slash, verb = name.partition("/")
         submission_id = unquote(quoted)

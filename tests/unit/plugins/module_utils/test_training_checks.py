@@ -114,6 +114,22 @@ def test_one_value_that_does_not_fit(change, name, level, found):
     assert "my_overrides" in match[0]["remedy"]
 
 
+@pytest.mark.parametrize(
+    ("place", "experiment", "shared"),
+    [
+        ("/ckpt/${trainer.experiment_name}", "ppo-1", False),
+        ("/ckpt/${trainer.experiment_name}", "mine", True),
+        ("/ckpt/ppo-1/x", "mine", False),
+        ("/ckpt/ppo-12", "mine", True),
+        ("/ckpt", "ppo-1", True),
+    ],
+)
+def test_checkpoints_lie_in_a_directory_that_the_id_of_the_run_names(place, experiment, shared):
+    overrides = _hydra.merge(FITTING, {"trainer": {"default_local_dir": place, "experiment_name": experiment}})
+    checks = _training_checks.check_overrides(overrides, DOCUMENT, SLOTS, "my_overrides", run_id="ppo-1")
+    assert [check["name"] for check in checks if not check["ok"]] == ["checkpoint-directory"] * shared
+
+
 def test_an_indivisible_batch_is_reported_with_the_number_of_workers():
     errors = [check for check in problems({"data.train_batch_size": 60}) if check["level"] == "error"]
     assert [(check["name"], check["wanted"]) for check in errors] == [

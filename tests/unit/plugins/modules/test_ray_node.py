@@ -401,15 +401,26 @@ def test_what_has_just_ended_is_waited_for(place, run, stranger, silent, why):
     assert (answer["action"], child.wait()) == ("stop", -signal.SIGKILL)
 
 
+@pytest.mark.parametrize("change", [{"state": "stopped", "head": True, "command": None}, {"state": "started"}])
 @pytest.mark.parametrize("victim", ["raylet", "gcs_server"])
-def test_nothing_runs_without_a_vital_process(place, run, api, stranger, victim):
+def test_nothing_runs_without_a_vital_process(place, run, api, stranger, victim, change):
     node = place.processes(run()["pid"])
     api.add("still running, as far as is known")
     stranger(name="ray::JobSupervisor", environment={_ray_node.MARKER: str(place.temp_dir)})
     os.kill(node[victim], signal.SIGKILL)
     _wait.wait_for("it is dead", lambda: alive([node[victim]]), lambda left: not left, 60)
-    assert run(dashboard_url=api.url, token_path=api.token_path)["action"] == "restart"
+    answer = run(dashboard_url=api.url, token_path=api.token_path, **change)
+    assert answer["action"] == ("stop" if change["state"] == "stopped" else "restart")
     assert api.requests == []
+
+
+def test_a_driver_that_joined_by_itself_keeps_the_node(place, run, api):
+    run()
+    api.driver_status = "RUNNING"
+    answer = run(state="stopped", dashboard_url=api.url, token_path=api.token_path)
+    assert answer["running_jobs"] == ["driver 01000000"]
+    api.driver_status = "SUCCEEDED"
+    assert run(state="stopped", dashboard_url=api.url, token_path=api.token_path)["action"] == "stop"
 
 
 def test_a_cluster_without_a_running_job_does_not_keep_the_node(place, run, api):

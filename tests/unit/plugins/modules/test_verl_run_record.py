@@ -75,6 +75,57 @@ def test_attempts_continue_each_other(api, run, kept):
     assert not run(submission_id="ppo.3")["changed"]
 
 
+def test_attempts_that_nobody_followed_are_recorded_with_the_next(api, run, kept):
+    api.add("ppo", "FAILED", STEP.format(1, 0.1, 9.0) + STEP.format(2, 0.2, 9.0))
+    api.add("ppo.2", "STOPPED", STEP.format(2, 0.3, 3.0), start_time=START + 1000)
+    api.add("ppo.3", "SUCCEEDED", STEP.format(3, 0.5, 3.0), start_time=START + 2000)
+    api.add("ppo2", "SUCCEEDED", STEP.format(9, 0.9, 9.0))
+    record = run()["run"]
+    assert (record["submission_id"], record["status"], record["first_score"], record["steps"]) == (
+        "ppo.3", "SUCCEEDED", 0.1, 3,
+    )  # fmt: skip
+    assert [(one["submission_id"], one["log"]) for one in record["attempts"]] == [
+        ("ppo", "driver.1.log"),
+        ("ppo.2", "driver.2.log"),
+        ("ppo.3", "driver.log"),
+    ]
+    assert (kept / "driver.2.log").read_text() == STEP.format(2, 0.3, 3.0)
+    scores = [json.loads(line)["metrics"]["critic/score/mean"] for line in (kept / "metrics.jsonl").open()]
+    assert scores == [0.1, 0.3, 0.5]
+    assert not run()["changed"]
+
+
+def test_an_attempt_that_was_recorded_while_it_ran_is_brought_up_to_date(api, run, kept):
+    api.add("ppo", "RUNNING", STEP.format(1, 0.1, 9.0))
+    run()
+    api.add("ppo", "FAILED", STEP.format(1, 0.1, 9.0) + STEP.format(2, 0.2, 9.0))
+    api.add("ppo.2", "SUCCEEDED", STEP.format(3, 0.5, 3.0), start_time=START + 1000)
+    record = run()["run"]
+    assert [one["status"] for one in record["attempts"]] == ["FAILED", "SUCCEEDED"]
+    assert (record["steps"], (kept / "driver.1.log").read_text().count(") step:")) == (3, 2)
+
+
+@pytest.mark.parametrize("broken", ["run.json", "metrics.jsonl", "driver.log"])
+def test_a_write_that_fails_loses_no_log(api, run, kept, monkeypatch, broken):
+    first, second = STEP.format(1, 0.1, 9.0), STEP.format(2, 0.2, 9.0)
+    api.add("ppo", "FAILED", first)
+    run()
+    del api.jobs["ppo"]
+    api.add("ppo.2", "SUCCEEDED", second, start_time=START + 1000)
+    write = verl_run_record._atomic_file.write_text
+
+    def fails(path, *content):
+        if path.endswith(f"/{broken}"):
+            raise OSError(28, "No space left on device")
+        write(path, *content)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(verl_run_record._atomic_file, "write_text", fails)
+        assert "No space left on device" in run()["msg"]
+    run()
+    assert [(kept / name).read_text() for name in ("driver.1.log", "driver.log")] == [first, second]
+
+
 def test_the_same_id_on_a_cluster_that_was_started_anew_is_another_attempt(api, run, kept):
     api.add("ppo", "FAILED", "of the first")
     run()
